@@ -1,0 +1,1 @@
+"""The decode and verify loop on MLX: models, caches, drafters."""

@@ -1,0 +1,1 @@
+"""Session to view models and figures as text."""

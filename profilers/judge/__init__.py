@@ -1,0 +1,1 @@
+"""Statistics, acceptance, economics and the verdict; no MLX."""

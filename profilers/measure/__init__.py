@@ -1,0 +1,1 @@
+"""Clocks, passes and facts of this machine."""

@@ -1,0 +1,1 @@
+"""Session files: records, their store, and the recorder that fills them."""
