@@ -1,0 +1,156 @@
+"""The two loops: plain generation, pipelined, and rounds of drafting; both are generators of events.
+
+A generation is a list of committed tokens and a cache that has seen all of
+them but the last. Both loops leave it so, whenever the consumer stops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import mlx.core as mx
+
+from .accept import accept_greedy, greedy_choices
+from .cache import arrays_of, new_cache, prefill
+from .drafters import Drafter
+from .errors import SpecviewError
+from .events import Round, Step
+from .models import Target
+from .probe import Probe
+from .rewind import rewind, start_tape
+
+LONGEST_DRAFT = 64
+
+
+class DraftLengthError(SpecviewError):
+    """A draft length k that makes no sense."""
+
+
+@dataclass(slots=True)
+class Generation:
+    """One text being generated: `tokens` are committed, `cache` has seen all of them but the last."""
+
+    target: Target
+    tokens: list[int]
+    cache: list[Any]
+
+    @property
+    def context(self) -> int:
+        """Positions in the cache."""
+        return len(self.tokens) - 1
+
+
+def start(target: Target, prompt: list[int], drafter: Drafter | None = None, longest: int | None = None) -> Generation:
+    """Read a prompt (at least one token) into a new cache, and let the drafter see it too."""
+    cache = new_cache(target, longest)
+    hidden = prefill(target, prompt[:-1], cache, keep_hidden=drafter is not None and drafter.needs_hidden)
+    if drafter is not None:
+        drafter.begin(prompt, hidden)
+    return Generation(target, list(prompt), cache)
+
+
+def decode(
+    generation: Generation, count: int, clock: Callable[[], int], pipelined: bool = True
+) -> Iterator[Step]:
+    """Plain greedy generation of `count` tokens.
+
+    Pipelined: step t+1 is submitted before step t is read, as in mlx-lm's
+    `generate_step`; the first step of a call has no predecessor to hide behind.
+    """
+    target, cache, tokens = generation.target, generation.cache, generation.tokens
+
+    def submit(y: mx.array) -> mx.array:
+        choice = greedy_choices(target.logits(y[None], cache))
+        if pipelined:
+            mx.async_eval(choice)
+        return choice
+
+    read_ns = clock()
+    y = submit(mx.array(tokens[-1:]))
+    for i in range(count):
+        ahead = submit(y) if pipelined and i + 1 < count else None
+        token = int(y.item())
+        now = clock()
+        context = generation.context
+        tokens.append(token)
+        yield Step(i, token, context, now - read_ns, pipelined)
+        if pipelined:
+            read_ns = now
+        elif i + 1 < count:
+            read_ns = clock()
+            ahead = submit(mx.array(tokens[-1:]))
+        if ahead is not None:
+            y = ahead
+
+
+def speculate(generation: Generation, drafter: Drafter, k: int, count: int, probe: Probe) -> Iterator[Round]:
+    """Rounds of drafting until at least `count` tokens are committed.
+
+    `k` is the longest draft (0: the loop without drafts). With a splitting
+    probe the phases are fenced and timed; without, only the round is.
+    """
+    if not 0 <= k <= LONGEST_DRAFT:
+        raise DraftLengthError(f"A draft of k = {k} tokens makes no sense: choose k from 0 to {LONGEST_DRAFT}.")
+    committed = 0
+    i = 0
+    while committed < count:
+        played = play_round(generation, drafter, k, i, probe)
+        committed += len(played.tokens)
+        i += 1
+        yield played
+
+
+def play_round(generation: Generation, drafter: Drafter, k: int, i: int, probe: Probe) -> Round:
+    """Draft, verify, accept, rewind: one round on a generation and its drafter."""
+    context = generation.context
+    began = probe.now()
+    draft = drafter.draft(generation.tokens, k)
+    hidden, choices = verify(generation, draft.tokens, drafter.needs_hidden)
+    drafts_there = probe.fence(draft.tokens)
+    mx.eval(choices)
+    verified = probe.fence(choices)
+    drafted: list[int] = draft.tokens.tolist()  # type: ignore[assignment]
+    accepted, tokens = accept_greedy(drafted, choices.tolist())  # type: ignore[arg-type]
+    rewinding = probe.now()
+    again = rewind(generation.cache, len(drafted) + 1, accepted + 1)
+    generation.tokens.extend(tokens)
+    drafter.settle(tokens, accepted, hidden)
+    if again:
+        mx.async_eval(again)
+    settled = probe.fence(again)
+    ended = probe.now()
+    return Round(
+        i=i,
+        context=context,
+        drafted=tuple(drafted),
+        accepted=accepted,
+        tokens=tokens,
+        round_ns=ended - began,
+        catch_up_width=draft.catch_up_width,
+        draft_ns=None if drafts_there is None else drafts_there - began,
+        verify_ns=None if verified is None or drafts_there is None else verified - drafts_there,
+        rest_ns=None if verified is None else ended - verified,
+        rewind_ns=None if settled is None else settled - rewinding,
+    )
+
+
+def verify(generation: Generation, drafts: mx.array, keep_hidden: bool) -> tuple[mx.array | None, mx.array]:
+    """One target pass over the last committed token and the drafts [m].
+
+    Returns the hidden states [1, m+1, D] (None unless kept) and the target's
+    own tokens [m+1]; both lazy.
+    """
+    target, cache = generation.target, generation.cache
+    positions = mx.concatenate([mx.array(generation.tokens[-1:]), drafts.astype(mx.int32)])[None]
+    start_tape(cache)
+    if not keep_hidden:
+        return None, greedy_choices(target.logits(positions, cache))
+    hidden = target.inner(positions, cache=cache)
+    return hidden, greedy_choices(target.head(hidden))
+
+
+def settle_cache(generation: Generation) -> None:
+    """Evaluate what the cache still owes, so that the next clock starts on a warm, quiet cache."""
+    mx.eval(arrays_of(generation.cache))

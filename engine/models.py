@@ -1,0 +1,296 @@
+"""Loads models: the bundled one, a local directory, or a hub id, always through mlx-lm's own loader."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import mlx.core as mx
+import mlx.nn as nn
+from mlx.utils import tree_flatten
+
+from .errors import SpecviewError
+
+BUNDLED = "bundled"
+BUNDLED_FOLDER = Path(__file__).resolve().parent.parent / "assets" / "model"
+DTYPES = {"float32": mx.float32, "float16": mx.float16, "bfloat16": mx.bfloat16}
+HUB_TIMEOUT_S = "5"
+_HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
+
+
+class ModelError(SpecviewError):
+    """A model that cannot be had, with what to do about it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A loaded language model with its tokenizer.
+
+    `source` is what the user named; `folder` is where its files are; `name`
+    is fit for a session file: a hub id, or a folder's last part, never a path.
+    """
+
+    name: str
+    source: str
+    folder: Path
+    model: nn.Module
+    tokenizer: Any
+    config: dict[str, Any]
+
+    def logits(self, tokens: mx.array, cache: list[Any]) -> mx.array:
+        """Logits [1, n, vocabulary] of tokens [1, n]; the cache takes the n positions in. Lazy."""
+        result: mx.array = self.model(tokens, cache=cache)
+        return result
+
+    @property
+    def inner(self) -> nn.Module:
+        """The part of the model that ends in hidden states, before the output head."""
+        body = self.model.language_model if "language_model" in self.model else self.model
+        inner: nn.Module = body.model
+        return inner
+
+    def head(self, hidden: mx.array) -> mx.array:
+        """Logits [1, n, vocabulary] of hidden states [1, n, D]. Lazy."""
+        body = self.model.language_model if "language_model" in self.model else self.model
+        if "lm_head" in body:
+            logits: mx.array = body.lm_head(hidden)
+        else:
+            logits = self.inner.embed_tokens.as_linear(hidden)
+        return logits
+
+    @property
+    def eos_ids(self) -> frozenset[int]:
+        """Tokens that end a text."""
+        return frozenset(self.tokenizer.eos_token_ids)
+
+
+def _folder_of(source: str) -> Path:
+    """The folder that holds the files of `source`, downloading a hub id if that can be done."""
+    if source == BUNDLED:
+        return BUNDLED_FOLDER
+    path = Path(source).expanduser()
+    if path.is_dir():
+        if not (path / "config.json").is_file():
+            raise ModelError(
+                f"{path.name} holds no config.json, so it is no mlx-lm model: name the folder that "
+                "mlx_lm.convert wrote."
+            )
+        return path
+    if path.is_file():
+        raise ModelError(f"{path.name} is a file: name the folder of the model, not a file in it.")
+    if not _HUB_ID.fullmatch(source):
+        raise ModelError(
+            f"There is no model folder {source!r} here: give a folder, a hub id such as "
+            "org/name, or leave --model out for the bundled model."
+        )
+    return _downloaded(source)
+
+
+def _downloaded(hub_id: str) -> Path:
+    """The local snapshot of a hub id through mlx-lm's loader; offline it fails after a short time-out."""
+    os.environ.setdefault("HF_HUB_ETAG_TIMEOUT", HUB_TIMEOUT_S)
+    os.environ.setdefault("HF_HUB_DOWNLOAD_TIMEOUT", HUB_TIMEOUT_S)
+    os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
+    from huggingface_hub import errors, try_to_load_from_cache
+    from mlx_lm.utils import _download
+
+    known = try_to_load_from_cache(hub_id, "config.json")
+    if not isinstance(known, str) and not _hub_answers():
+        raise ModelError(
+            f"{hub_id} is neither a folder here nor in the local cache, and the hub cannot be reached: "
+            "go online, or leave --model out for the bundled model."
+        )
+    try:
+        return Path(_download(hub_id))
+    except (errors.RepositoryNotFoundError, errors.GatedRepoError) as error:
+        raise ModelError(
+            f"The hub does not give out {hub_id}: check the name and your access, or leave --model out "
+            "for the bundled model."
+        ) from error
+    except (OSError, ValueError, errors.HfHubHTTPError) as error:
+        raise ModelError(
+            f"{hub_id} could not be downloaded ({type(error).__name__}): try again, or leave --model out "
+            "for the bundled model."
+        ) from error
+
+
+def _hub_answers() -> bool:
+    """Whether the hub's address resolves and takes a connection within the time-out."""
+    import socket
+    from urllib.parse import urlsplit
+
+    from huggingface_hub import constants
+
+    if constants.HF_HUB_OFFLINE:
+        return False
+    address = urlsplit(constants.ENDPOINT)
+    try:
+        port = address.port or (443 if address.scheme == "https" else 80)
+        socket.create_connection((address.hostname or "", port), float(HUB_TIMEOUT_S)).close()
+    except OSError:
+        return False
+    return True
+
+
+def public_name(source: str) -> str:
+    """How a session names a model: its hub id or the folder's last part; no path leaves the machine."""
+    if source == BUNDLED:
+        return BUNDLED
+    path = Path(source).expanduser()
+    return path.resolve().name if path.exists() else source
+
+
+def load_target(source: str = BUNDLED, dtype: str | None = None, trust_remote_code: bool = False) -> Target:
+    """Load a model by name.
+
+    `dtype` (float32, float16, bfloat16) dequantises quantised weights and
+    casts the rest; None keeps the weights as stored. Raises ModelError with
+    what to do for a missing, wrong, broken or unsupported model.
+    """
+    from mlx_lm.utils import load_model, load_tokenizer
+
+    folder = _folder_of(source)
+    name = public_name(source)
+    try:
+        model, config = load_model(folder, lazy=True, trust_remote_code=trust_remote_code)
+        if dtype is not None:
+            model = as_dtype(model, dtype)
+        mx.eval(model.parameters())
+    except FileNotFoundError as error:
+        raise ModelError(
+            f"{name} holds a config.json but no model*.safetensors: convert it with mlx_lm.convert."
+        ) from error
+    except json.JSONDecodeError as error:
+        raise ModelError(f"The config.json of {name} is not valid JSON: fetch the model again.") from error
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise ModelError(_unsupported(name, error)) from error
+    except RuntimeError as error:
+        raise ModelError(
+            f"The weights of {name} cannot be read ({_first_line(error)}): fetch the model again."
+        ) from error
+    try:
+        tokenizer = load_tokenizer(
+            folder,
+            {"trust_remote_code": trust_remote_code},
+            eos_token_ids=config.get("eos_token_id"),
+        )
+    except Exception as error:  # tokenizers raise bare Exceptions of many kinds
+        raise ModelError(
+            f"The tokenizer of {name} cannot be read ({_first_line(error)}): fetch the model again."
+        ) from error
+    model.eval()
+    return Target(name, source, folder, model, tokenizer, config)
+
+
+def _first_line(error: BaseException) -> str:
+    lines = str(error).strip().splitlines()
+    return re.sub(r"(/[\w.@+-]+)+/", "", lines[0])[:160] if lines else type(error).__name__
+
+
+def _unsupported(name: str, error: Exception) -> str:
+    text = _first_line(error)
+    if "trust_remote_code" in str(error):
+        return (
+            f"{name} wants to run code of its own: read that code, and pass --trust-remote-code if you trust it."
+        )
+    if "not supported" in text:
+        return f"mlx-lm cannot load {name} ({text}): upgrade mlx-lm, or choose another model."
+    return (
+        f"The config.json and the weights of {name} do not fit together "
+        f"({type(error).__name__}: {text}): fetch the model again."
+    )
+
+
+def as_dtype(model: nn.Module, dtype: str) -> nn.Module:
+    """The model with quantised weights dequantised and floating weights cast to `dtype`."""
+    from mlx_lm.utils import dequantize_model
+
+    if dtype not in DTYPES:
+        raise ModelError(f"There is no dtype {dtype!r}: use one of {', '.join(DTYPES)}.")
+    model = dequantize_model(model)
+    model.set_dtype(DTYPES[dtype])
+    return model
+
+
+@dataclass(frozen=True, slots=True)
+class ModelDescription:
+    """Facts about a loaded model; bytes are those of the weights in memory."""
+
+    name: str
+    architecture: str
+    layers: tuple[tuple[str, int], ...]
+    quantisation: str | None
+    dtype: str
+    weight_bytes: int
+    parameters: int
+    vocabulary: int
+    tokenizer_hash: str
+
+
+def describe(target: Target) -> ModelDescription:
+    """Facts of a loaded model, read from the model itself."""
+    from mlx_lm.utils import get_total_parameters
+
+    arrays = [a for _, a in tree_flatten(target.model.parameters())]
+    floats = [a.dtype for a in arrays if mx.issubdtype(a.dtype, mx.floating)]
+    dtype = max(set(floats), key=floats.count) if floats else mx.float32
+    quantised = next((m for m in target.model.modules() if isinstance(getattr(m, "bits", None), int)), None)
+    return ModelDescription(
+        name=target.name,
+        architecture=str(target.config.get("model_type", "unknown")),
+        layers=layers_by_kind(target),
+        quantisation=None if quantised is None else f"{quantised.bits}-bit, groups of {quantised.group_size}",
+        dtype=str(dtype).removeprefix("mlx.core."),
+        weight_bytes=sum(a.nbytes for a in arrays),
+        parameters=int(get_total_parameters(target.model)),
+        vocabulary=len(token_strings(target)),
+        tokenizer_hash=tokenizer_hash(target),
+    )
+
+
+def layers_by_kind(target: Target) -> tuple[tuple[str, int], ...]:
+    """How many layers keep which kind of state, by cache class, e.g. (('ArraysCache', 6), ('KVCache', 2))."""
+    from mlx_lm.models.cache import make_prompt_cache
+
+    names = {"ArraysCache": "linear attention", "KVCache": "full attention", "RotatingKVCache": "sliding attention"}
+    counts: dict[str, int] = {}
+    for cache in make_prompt_cache(target.model):
+        kind = names.get(type(cache).__name__, type(cache).__name__)
+        counts[kind] = counts.get(kind, 0) + 1
+    return tuple(sorted(counts.items()))
+
+
+def token_strings(target: Target) -> dict[str, int]:
+    """Token strings and their ids."""
+    vocabulary: dict[str, int] = target.tokenizer.get_vocab()
+    return vocabulary
+
+
+def tokenizer_hash(target: Target) -> str:
+    """A short hash of all token strings in the order of their ids."""
+    digest = hashlib.blake2b(digest_size=8)
+    for token, i in sorted(token_strings(target).items(), key=lambda pair: (pair[1], pair[0])):
+        digest.update(f"{i}\0{token}\0".encode())
+    return digest.hexdigest()
+
+
+def check_same_tokens(target: Target, drafter: Target) -> None:
+    """Raise ModelError unless both models mean the same strings by their shared token ids."""
+    mine = {i: token for token, i in token_strings(target).items()}
+    theirs = {i: token for token, i in token_strings(drafter).items()}
+    if abs(len(mine) - len(theirs)) > max(len(mine), len(theirs)) // 50:
+        raise ModelError(
+            f"{drafter.name} knows {len(theirs)} tokens and {target.name} {len(mine)}: they are not of one "
+            "family, so its drafts cannot be verified; choose a draft model with the target's tokenizer."
+        )
+    for i in sorted(mine.keys() & theirs.keys()):
+        if mine[i] != theirs[i]:
+            raise ModelError(
+                f"{drafter.name} means {theirs[i]!r} by token {i} where {target.name} means {mine[i]!r}: "
+                "choose a draft model with the target's tokenizer."
+            )

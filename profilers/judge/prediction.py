@@ -1,0 +1,204 @@
+"""A prediction of free rounds from the parts of other rounds, and how far off it was.
+
+Nothing here may come from the rounds it is compared with: parts are means over
+split rounds and probes, the measured side over free rounds.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ...engine.errors import SpecviewError
+from .statistics import LEVEL, Interval, effective_size, ratio_of_intervals, t_interval, t_quantile
+
+UNEXPLAINED = 0.03
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A mean with its standard error (same unit) and the independent values it rests on, at least 2."""
+
+    mean: float
+    se: float
+    n: float
+
+    def interval(self, level: float = LEVEL) -> Interval:
+        """The part's t interval."""
+        half = t_quantile(0.5 + level / 2, max(self.n - 1, 1.0)) * self.se
+        return Interval(self.mean, self.mean - half, self.mean + half, level, round(self.n))
+
+
+@dataclass(frozen=True, slots=True)
+class PredictionParts:
+    """What a prediction is made of: ms but for E; draft with its catch-up, each timed directly in split rounds."""
+
+    draft: Part
+    verify: Part
+    rest: Part
+    tokens_per_round: Part
+    decode: Part
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """T_round in ms, E, R, S and tok/s of free rounds, each with an interval."""
+
+    round_ms: Interval
+    tokens_per_round: Interval
+    round_steps: Interval
+    speedup: Interval
+    tokens_per_second: Interval
+
+
+@dataclass(frozen=True, slots=True)
+class PredictionError:
+    """Predicted ÷ measured − 1 with its interval; both numbers in their own unit."""
+
+    predicted: float
+    measured: float
+    error: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class PredictionFacts:
+    """What may have differed between the split rounds and the free ones; None where it was not measured.
+
+    `drift` is T_decode around the free rounds ÷ around the split ones;
+    the widths are shares of rounds by verify width; contexts are mean positions
+    in the cache; `rest_share` is T_rest ÷ T_round; `fence_cost` is split
+    T_round ÷ free T_round − 1.
+    """
+
+    split_rounds: int
+    free_rounds: int
+    drift: float | None = None
+    split_share_by_width: Mapping[int, float] | None = None
+    free_share_by_width: Mapping[int, float] | None = None
+    split_context: float | None = None
+    free_context: float | None = None
+    rest_share: float | None = None
+    fence_cost: float | None = None
+
+
+def part_from(values: Sequence[float], *, serial: bool = True) -> Part:
+    """Mean and standard error of a series in time, correlation allowed for; raises SpecviewError below two values."""
+    interval = t_interval(values)
+    n = len(values)
+    effective = effective_size(values) if serial else float(n)
+    deviation = (interval.high - interval.estimate) / t_quantile(0.5 + LEVEL / 2, n - 1) * math.sqrt(n)
+    return Part(interval.estimate, deviation / math.sqrt(effective), max(2.0, effective))
+
+
+def weighted_sum(terms: Sequence[tuple[float, Part]]) -> Part:
+    """Σ weight · part for independent parts, with Welch–Satterthwaite degrees of freedom.
+
+    With `economics.draft_steps` as weights it is the draft of a round at any acceptance.
+    """
+    mean = math.fsum(weight * part.mean for weight, part in terms)
+    variances = [((weight * part.se) ** 2, part.n) for weight, part in terms]
+    return Part(mean, math.sqrt(math.fsum(v for v, _ in variances)), _freedom(variances) + 1)
+
+
+def quotient(tops: Sequence[Part], bottoms: Sequence[Part], scale: float = 1.0) -> Interval:
+    """scale · Π tops ÷ Π bottoms for independent positive parts: delta method on the log, a t interval at 95%."""
+    parts = (*tops, *bottoms)
+    if any(part.mean <= 0 for part in parts):
+        raise SpecviewError("A quotient of parts needs every part above zero; record it again.")
+    variances = [((part.se / part.mean) ** 2, part.n) for part in parts]
+    estimate = scale * math.prod(p.mean for p in tops) / math.prod(p.mean for p in bottoms)
+    freedom = _freedom(variances)
+    half = t_quantile(0.5 + LEVEL / 2, freedom) * math.sqrt(math.fsum(v for v, _ in variances))
+    return Interval(
+        estimate, estimate * math.exp(-half), estimate * math.exp(half), LEVEL, max(2, int(freedom) + 1)
+    )
+
+
+def predict(parts: PredictionParts) -> Prediction:
+    """T_round = T_draft + T_verify + T_rest, S = E · T_decode ÷ T_round, tok/s = 1000 · E ÷ T_round, all with intervals.
+
+    Parts count as independent. E and the draft rise together within split
+    rounds (catch-up), which only makes the interval of S wider than needed.
+    """
+    round_part = weighted_sum([(1.0, parts.draft), (1.0, parts.verify), (1.0, parts.rest)])
+    tokens = parts.tokens_per_round
+    return Prediction(
+        round_part.interval(),
+        tokens.interval(),
+        quotient([round_part], [parts.decode]),
+        quotient([tokens, parts.decode], [round_part]),
+        quotient([tokens], [round_part], 1000.0),
+    )
+
+
+def compare_prediction(predicted: Interval, measured: Interval) -> PredictionError:
+    """Error of a prediction against disjoint free rounds; both positive, same unit and level."""
+    ratio = ratio_of_intervals(predicted, measured)
+    return PredictionError(
+        predicted.estimate, measured.estimate, ratio.estimate - 1, ratio.low - 1, ratio.high - 1
+    )
+
+
+def explain(error: PredictionError, facts: PredictionFacts) -> tuple[str, ...]:
+    """Reasons for an error above 3%, as sentences; empty at or below, and never empty above."""
+    if abs(error.error) <= UNEXPLAINED:
+        return ()
+    reasons: list[str] = []
+    if facts.drift is not None and abs(facts.drift - 1) > 0.01:
+        reasons.append(
+            f"Plain decode was {_change(facts.drift - 1)} around the free rounds than around the split ones: "
+            "the machine drifted between the arms."
+        )
+    mix = _moved_share(facts.split_share_by_width, facts.free_share_by_width)
+    if mix > 0.05:
+        reasons.append(
+            f"{mix:.0%} of the rounds had other widths in the split than in the free rounds, "
+            "and verify costs by width."
+        )
+    if facts.split_context and facts.free_context:
+        grown = facts.free_context - facts.split_context
+        if abs(grown) > max(32.0, 0.1 * facts.split_context):
+            reasons.append(
+                f"The cache held {abs(grown):.0f} positions {'more' if grown > 0 else 'fewer'} in the free rounds, "
+                "and attention costs by what it holds."
+            )
+    if facts.rest_share is not None and facts.rest_share > 0.05:
+        reasons.append(
+            f"T_rest is {facts.rest_share:.0%} of a round: Python and the rewind weigh more than the passes explain."
+        )
+    if facts.fence_cost is not None and abs(facts.fence_cost) > 0.02:
+        reasons.append(
+            f"A split round took {_change(facts.fence_cost)} than a free one, because of its fences; "
+            "its parts carry that."
+        )
+    if min(facts.split_rounds, facts.free_rounds) < 30:
+        reasons.append(
+            f"There are few rounds, {facts.split_rounds} split and {facts.free_rounds} free; at least 30 of each are wanted."
+        )
+    if error.low <= 0 <= error.high:
+        reasons.append(
+            f"The error's own interval, {error.low:+.1%} to {error.high:+.1%}, holds zero: noise alone explains it."
+        )
+    return tuple(reasons) or (
+        "Nothing that was recorded explains it; run again and compare the two sessions.",
+    )
+
+
+def _change(relative: float) -> str:
+    return f"{abs(relative):.1%} {'slower' if relative > 0 else 'faster'}"
+
+
+def _moved_share(before: Mapping[int, float] | None, after: Mapping[int, float] | None) -> float:
+    if not before or not after:
+        return 0.0
+    return sum(abs(before.get(w, 0.0) - after.get(w, 0.0)) for w in {*before, *after}) / 2
+
+
+def _freedom(variances: Sequence[tuple[float, float]]) -> float:
+    total = math.fsum(v for v, _ in variances)
+    spread = math.fsum(v * v / max(n - 1, 1.0) for v, n in variances)
+    least = min((max(n - 1, 1.0) for _, n in variances), default=1.0)
+    return max(1.0, total * total / spread) if spread > 0 else least

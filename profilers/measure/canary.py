@@ -1,0 +1,31 @@
+"""The canary: one fixed matmul whose time tells whether the machine still runs as fast as at the start."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from statistics import median
+
+import mlx.core as mx
+
+SIDE = 384
+REPEATS = 5
+
+
+class Canary:
+    """Times the same float32 matmul [384, 384] × [384, 384]; each reading is the median of a few, in ns."""
+
+    def __init__(self, clock: Callable[[], int]) -> None:
+        self._clock = clock
+        self._a = mx.random.normal((SIDE, SIDE), key=mx.random.key(0))
+        self._b = mx.random.normal((SIDE, SIDE), key=mx.random.key(1))
+        mx.eval(self._a, self._b)
+        self.read_ns()
+
+    def read_ns(self) -> int:
+        """One reading."""
+        times = []
+        for _ in range(REPEATS):
+            began = self._clock()
+            mx.eval(self._a @ self._b)
+            times.append(self._clock() - began)
+        return int(median(times))

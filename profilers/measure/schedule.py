@@ -1,0 +1,86 @@
+"""Which arm runs when: A B B A in random order within a segment, so that drift hits all arms alike."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+SEGMENT_TOKENS = 32
+DROPPED = 2  # steps or rounds not counted after every switch: the first ones run on a cold pipeline
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """How often a segment also holds split rounds: in `split` of segments (0 to 1)."""
+
+    split: float = 0.5
+
+
+def segment_arms(random_source: random.Random, with_split: bool, baseline: str = "plain") -> tuple[str, ...]:
+    """The arms of one segment in order: plain and drafting as A B B A or B A A B, split at a random end."""
+    first, second = random_source.choice(((baseline, "drafting"), ("drafting", baseline)))
+    arms = [first, second, second, first]
+    if with_split:
+        arms.insert(random_source.choice((0, 2, 4)), "split")
+    return tuple(arms)
+
+
+class SplitTurns:
+    """Deals split rounds out to segments so that their share comes out exactly, early ones first."""
+
+    def __init__(self, share: float) -> None:
+        self._share = share
+        self._owed = 1.0 - share if share else 0.0
+
+    def next(self) -> bool:
+        """Whether the next segment holds split rounds."""
+        self._owed += self._share
+        if self._share and self._owed >= 1.0 - 1e-9:
+            self._owed -= 1.0
+            return True
+        return False
+
+
+class ProbeTurns:
+    """Picks which widths to probe after a segment, within a duty (probe time ÷ segment time).
+
+    The widths a verdict needs come first in every turn; the others follow in
+    cycles, as many as the time owed allows. Costs are learnt from the probes.
+    """
+
+    def __init__(self, needed: Iterable[int], others: Iterable[int], duty: float) -> None:
+        self.needed = tuple(needed)
+        self._cycle = tuple(n for n in others if n not in self.needed)
+        self._at = 0
+        self._duty = duty
+        self._owed_ns = 0.0
+        self._cost_ns: dict[int, float] = {}
+
+    def cost_ns(self, width: int) -> float:
+        """Expected time of one probe: as measured, or in proportion to the nearest measured width."""
+        if width in self._cost_ns:
+            return self._cost_ns[width]
+        if not self._cost_ns:
+            return 0.0
+        nearest = min(self._cost_ns, key=lambda n: abs(n - width))
+        return self._cost_ns[nearest] * max(1.0, width / nearest)
+
+    def spent(self, width: int, ns: int) -> None:
+        """A probe of that width took so long."""
+        self._cost_ns[width] = float(ns)
+        self._owed_ns -= ns
+
+    def next(self, segment_ns: int) -> tuple[int, ...]:
+        """Widths to probe now, after a segment that took so long."""
+        self._owed_ns = min(self._owed_ns + segment_ns * self._duty, segment_ns * 1.0)
+        planned = list(self.needed)
+        left = self._owed_ns - sum(self.cost_ns(n) for n in planned)
+        for _ in range(len(self._cycle)):
+            width = self._cycle[self._at % len(self._cycle)]
+            if self.cost_ns(width) > left:
+                break
+            planned.append(width)
+            left -= self.cost_ns(width)
+            self._at += 1
+        return tuple(planned)

@@ -1,0 +1,319 @@
+"""The records of a session file, schema 1: one frozen dataclass per kind, and a line of JSON for each.
+
+Times are integer nanoseconds; `t_ns` and `started_ns` count from the session's start. A field that is None is
+left out of the line. Numbers are never negative, except where the annotation is `Signed`.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, TypeAlias
+
+from .codec import Mark, RecordError, Text, read_fields, write_fields
+from .lines import LINE_BYTES
+
+SCHEMA = 1
+
+Signed: TypeAlias = Annotated[float, Mark.SIGNED]
+Piece: TypeAlias = Annotated[str, Text(lines=True)]
+PromptText: TypeAlias = Annotated[str, Text(limit=64 * 1024, lines=True)]
+CountByKind: TypeAlias = Annotated[tuple[tuple[str, int], ...], Mark.OBJECT]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Environment:
+    """The machine and the libraries; no host name, user name or absolute path."""
+
+    chip: str | None = None
+    os: str | None = None
+    python: str | None = None
+    mlx: str | None = None
+    mlx_lm: str | None = None
+    device: str | None = None
+    blas: str | None = None
+    memory_bytes: int | None = None
+    power: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelFacts:
+    """What a model is; `layers` pairs each kind of layer with its count and is a JSON object on disk."""
+
+    id: str
+    architecture: str
+    layers: CountByKind
+    quantisation: str | None = None
+    dtype: str
+    weight_bytes: int
+    parameters: int | None = None
+    vocabulary: int
+    tokenizer_hash: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DrafterFacts:
+    """What drafts: `kind` is mtp, lookup, model or none, and text so that newer drafters still open."""
+
+    kind: str
+    model: ModelFacts | None = None
+    k: int | None = None
+    detail: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Header:
+    """The first record of every session: versions, plan, machine, models, and whether texts are kept."""
+
+    schema: int = SCHEMA
+    specview: str
+    plan: str
+    environment: Environment
+    model: ModelFacts
+    drafter: DrafterFacts | None = None
+    started_unix_ns: int
+    text_kept: bool
+    prompts_kept: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromptFacts:
+    """Which prompt of which suite, by hash; `tokens` counts, `text` is there only when prompts are kept."""
+
+    suite: str
+    index: int
+    kind: str
+    hash: str
+    tokens: int
+    text: PromptText | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """One stretch with one arm, drafter, k, prompt and sampling; rounds and steps name it by `run`."""
+
+    run: int
+    arm: Literal["plain", "drafting", "split", "k0"]
+    drafter: str
+    k: int
+    rule: str
+    temperature: float
+    top_p: float
+    seed: int | None = None
+    prompt: PromptFacts
+    started_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Pieces:
+    """The text of each token of a round: the committed ones, the bonus last, and the rejected drafts."""
+
+    committed: tuple[Piece, ...]
+    rejected: tuple[Piece, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Round:
+    """One round of drafting; `drafted`, `accepted` and `tokens` (committed) count tokens.
+
+    The phase times are there in split rounds, and `rewind_ns` is part of `rest_ns`. `replay` is true when its
+    tokens were shown before, by another arm.
+    """
+
+    run: int
+    i: int
+    segment: int
+    t_ns: int
+    context: int
+    drafted: int
+    accepted: int
+    width: int
+    tokens: int
+    pieces: Pieces | None = None
+    round_ns: int
+    draft_ns: int | None = None
+    catch_up_width: int | None = None
+    verify_ns: int | None = None
+    rest_ns: int | None = None
+    rewind_ns: int | None = None
+    warm_up: bool = False
+    replay: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One step of plain generation, `step_ns` long; `replay` is true when its tokens were shown before."""
+
+    run: int
+    i: int
+    segment: int
+    t_ns: int
+    context: int
+    tokens: int
+    pieces: tuple[Piece, ...] | None = None
+    step_ns: int
+    pipelined: bool
+    warm_up: bool = False
+    replay: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Probe:
+    """One timing that does not advance the generation: samples, or a slope with its interval, by one ruler.
+
+    `part` says what was timed (decode, verify, draft), `width` counts positions; noise can turn a slope negative.
+    """
+
+    t_ns: int
+    ruler: Literal["whole", "fenced", "queued"]
+    part: str
+    width: int
+    context: int
+    block: str | None = None
+    category: str | None = None
+    layer: int | None = None
+    samples_ns: tuple[int, ...] | None = None
+    slope_ns: Signed | None = None
+    slope_low_ns: Signed | None = None
+    slope_high_ns: Signed | None = None
+    build_ns: tuple[int, ...] | None = None
+    eval_ns: tuple[int, ...] | None = None
+    cached: bool | None = None
+    pipelined: bool | None = None
+    run: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Census:
+    """How often a block runs one primitive at a width, what it moves and computes, and the share covered."""
+
+    width: int
+    block: str
+    category: str
+    primitive: str
+    count: int
+    bytes_read: int
+    bytes_written: int
+    flops: int
+    coverage: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calibration:
+    """One constant of the machine (bandwidth, peak, fence, canary) in `unit`, with its interval."""
+
+    what: str
+    dtype: str | None = None
+    value: Signed
+    unit: str
+    low: Signed | None = None
+    high: Signed | None = None
+    t_ns: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Memory:
+    """Memory at one moment, in bytes; the target's and the drafter's share where known."""
+
+    t_ns: int
+    active_bytes: int
+    peak_bytes: int
+    cache_bytes: int
+    target_bytes: int | None = None
+    drafter_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Guard:
+    """A reason to distrust the numbers, and the remedy."""
+
+    t_ns: int
+    code: str
+    message: str
+    value: Signed | None = None
+    remedy: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Note:
+    """What a person wrote down."""
+
+    t_ns: int
+    text: str
+    tags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """Greedy output with drafts against without: the first difference, its logit margin, the judgement."""
+
+    t_ns: int
+    run: int
+    prompt_index: int
+    tokens_compared: int
+    first_difference: int | None = None
+    margin: Signed | None = None
+    judged: Literal["equal", "tie", "bug"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Footer:
+    """The last record: how the session ended and how much it holds; without one it was interrupted."""
+
+    status: Literal["finished", "stopped", "failed"]
+    reason: str | None = None
+    rounds: int
+    steps: int
+    tokens: int
+    t_ns: int
+
+
+Record: TypeAlias = (
+    Header | Run | Round | Step | Probe | Census | Calibration | Memory | Guard | Note | Comparison | Footer
+)
+
+CLASS_BY_KIND: dict[str, type[Record]] = {
+    "header": Header,
+    "run": Run,
+    "round": Round,
+    "step": Step,
+    "probe": Probe,
+    "census": Census,
+    "calibration": Calibration,
+    "memory": Memory,
+    "guard": Guard,
+    "note": Note,
+    "output": Comparison,
+    "footer": Footer,
+}
+KIND_BY_CLASS: dict[type[Record], str] = {cls: kind for kind, cls in CLASS_BY_KIND.items()}
+
+
+def to_line(record: Record) -> bytes:
+    """Return the record as one line of UTF-8 JSON, "kind" first and newline last, its texts made safe.
+
+    A value that no reader would take back (NaN, a negative count, a list for a tuple) is a RecordError.
+    """
+    kind = KIND_BY_CLASS[type(record)]
+    written = {"kind": kind, **write_fields(kind, record)}
+    text = json.dumps(
+        written, ensure_ascii=False, allow_nan=False, separators=(",", ":"), check_circular=False
+    )
+    line = text.encode("utf-8") + b"\n"
+    if len(line) > LINE_BYTES:
+        raise RecordError(
+            f"A record of kind {kind} is {len(line):,} bytes long; no reader takes more than {LINE_BYTES:,}."
+        )
+    return line
+
+
+def from_object(raw: dict[str, Any]) -> Record | None:
+    """Return the record of a parsed line, unknown fields ignored, or None for a kind unknown to this version.
+
+    A field that is missing, of the wrong type or out of range is a RecordError naming the kind and the field.
+    """
+    kind = raw.get("kind")
+    if not isinstance(kind, str):
+        raise RecordError("A record must name its kind in a text field.")
+    cls = CLASS_BY_KIND.get(kind)
+    return None if cls is None else read_fields(cls, kind, raw)

@@ -1,0 +1,176 @@
+"""The loops: drafts never change greedy text, and every cache ends where its tokens do."""
+
+from __future__ import annotations
+
+import mlx.core as mx
+import numpy as np
+import pytest
+from mlx.utils import tree_flatten
+from specview.engine.cache import arrays_of, new_cache, prefill, restore, take_snapshot
+from specview.engine.decode import DraftLengthError, decode, speculate, start
+from specview.engine.drafters.lookup import PromptLookup
+from specview.engine.drafters.model import DraftModel
+from specview.engine.drafters.mtp import MtpDrafter, load_mtp_head
+from specview.engine.drafters.none import NoDrafter
+from specview.engine.probe import FreeProbe, SplitProbe
+from specview.engine.rewind import rewind, start_tape
+
+TEXTS = {
+    "english": "In the beginning of the file there is a header. In the beginning of the",
+    "code": "def add(self, value):\n    self.items.append(value)\n    return self\n\ndef remove(self, value):\n",
+    "chinese": "选项。如果没有给出文件，就从标准输入读取。如果没有给出",
+}
+
+
+def make_drafter(kind, target):
+    if kind == "mtp":
+        return MtpDrafter(target, load_mtp_head(target, "float32"))
+    return {"none": NoDrafter, "lookup": PromptLookup, "model": lambda: DraftModel(target)}[kind]()
+
+
+def plain_tokens(target, prompt, count, clock, pipelined=True):
+    generation = start(target, prompt)
+    return [s.token for s in decode(generation, count, clock, pipelined)]
+
+
+def assert_same_cache(caches, fresh, tolerance=1e-4):
+    for a, b in zip(caches, fresh, strict=True):
+        if hasattr(a, "keys"):
+            assert a.offset == b.offset
+            pairs = [(a.keys[..., : a.offset, :], b.keys[..., : a.offset, :])]
+            pairs += [(a.values[..., : a.offset, :], b.values[..., : a.offset, :])]
+        else:
+            pairs = [(x, y) for (_, x), (_, y) in zip(tree_flatten(a.cache), tree_flatten(b.cache), strict=True)]
+        for x, y in pairs:
+            np.testing.assert_allclose(np.array(x), np.array(y), atol=tolerance, rtol=1e-4)
+
+
+@pytest.mark.parametrize("kind", ["mtp", "lookup", "model", "none"])
+@pytest.mark.parametrize("k", range(1, 9))
+def test_greedy_text_with_drafts_equals_plain_greedy(bundled, fake_clock, kind, k):
+    for text in TEXTS.values():
+        prompt = bundled.tokenizer.encode(text)
+        plain = plain_tokens(bundled, prompt, 24, fake_clock)
+        drafter = make_drafter(kind, bundled)
+        generation = start(bundled, prompt, drafter)
+        rounds = list(speculate(generation, drafter, 0 if kind == "none" else k, 24, FreeProbe(fake_clock)))
+        drafted = [t for r in rounds for t in r.tokens]
+        assert drafted[:24] == plain
+        assert generation.tokens == prompt + drafted
+
+
+@pytest.mark.parametrize("kind", ["mtp", "lookup", "model"])
+def test_the_cache_after_drafting_equals_a_fresh_one(bundled, fake_clock, kind):
+    prompt = bundled.tokenizer.encode(TEXTS["code"])
+    drafter = make_drafter(kind, bundled)
+    generation = start(bundled, prompt, drafter)
+    for _ in speculate(generation, drafter, 4, 20, FreeProbe(fake_clock)):
+        pass
+    fresh = new_cache(bundled)
+    prefill(bundled, generation.tokens[:-1], fresh)
+    assert_same_cache(generation.cache, fresh)
+
+
+@pytest.mark.parametrize("kept", range(1, 7))
+def test_a_pass_is_taken_back_to_any_prefix(bundled, kept):
+    tokens = bundled.tokenizer.encode(TEXTS["english"] + TEXTS["code"])
+    caches = new_cache(bundled)
+    prefill(bundled, tokens[:20], caches)
+    start_tape(caches)
+    mx.eval(bundled.logits(mx.array(tokens[20:26])[None], caches))
+    rewind(caches, 6, kept)
+    fresh = new_cache(bundled)
+    prefill(bundled, tokens[:20], fresh)
+    for token in tokens[20 : 20 + kept]:
+        mx.eval(bundled.logits(mx.array([[token]]), fresh), arrays_of(fresh))
+    assert_same_cache(caches, fresh)
+    again = bundled.logits(mx.array(tokens[30:31])[None], caches)
+    expected = bundled.logits(mx.array(tokens[30:31])[None], fresh)
+    np.testing.assert_allclose(np.array(again), np.array(expected), atol=1e-3)
+
+
+def test_a_replay_reads_no_weight_again(bundled):
+    tokens = bundled.tokenizer.encode(TEXTS["code"])
+    caches = new_cache(bundled)
+    prefill(bundled, tokens[:10], caches)
+    start_tape(caches)
+    mx.eval(bundled.logits(mx.array(tokens[10:13])[None], caches))
+    mixer = bundled.inner.layers[0].linear_attn
+    weight = mixer.in_proj_qkvz.weight
+    mixer.in_proj_qkvz.weight = weight * float("nan")
+    try:
+        again = rewind(caches, 3, 1)
+        assert all(not mx.isnan(a).any().item() for a in again)
+    finally:
+        mixer.in_proj_qkvz.weight = weight
+
+
+def test_a_snapshot_survives_later_passes(bundled):
+    tokens = bundled.tokenizer.encode(TEXTS["english"])
+    caches = new_cache(bundled)
+    prefill(bundled, tokens[:10], caches)
+    snapshot = take_snapshot(caches)
+    first = bundled.logits(mx.array(tokens[10:12])[None], caches)
+    mx.eval(first)
+    mx.eval(bundled.logits(mx.array([[5, 6, 7]]), caches), arrays_of(caches))
+    restore(caches, snapshot)
+    again = bundled.logits(mx.array(tokens[10:12])[None], caches)
+    assert np.array_equal(np.array(first), np.array(again))
+
+
+@pytest.mark.parametrize("kind", ["mtp", "lookup", "model"])
+def test_arms_from_one_snapshot_play_the_same_rounds(bundled, fake_clock, kind):
+    prompt = bundled.tokenizer.encode(TEXTS["code"])
+    drafter = make_drafter(kind, bundled)
+    generation = start(bundled, prompt, drafter)
+    list(speculate(generation, drafter, 3, 6, FreeProbe(fake_clock)))
+    snapshot, mark, tokens = take_snapshot(generation.cache), drafter.mark(), list(generation.tokens)
+    seen = []
+    for probe in (FreeProbe(fake_clock), SplitProbe(fake_clock, mx.eval), FreeProbe(fake_clock)):
+        restore(generation.cache, snapshot)
+        drafter.restore(mark)
+        generation.tokens[:] = tokens
+        seen.append([(r.drafted, r.accepted) for r in speculate(generation, drafter, 3, 12, probe)])
+        generation.tokens[:] = tokens
+        restore(generation.cache, snapshot)
+        list(decode(generation, 9, fake_clock))
+    assert seen[0] == seen[1] == seen[2]
+
+
+def test_phases_of_a_split_round_add_up_to_the_round(bundled, fake_clock):
+    prompt = bundled.tokenizer.encode(TEXTS["code"])
+    drafter = make_drafter("mtp", bundled)
+    generation = start(bundled, prompt, drafter)
+    for played in speculate(generation, drafter, 2, 12, SplitProbe(fake_clock, mx.eval)):
+        assert played.draft_ns + played.verify_ns + played.rest_ns == played.round_ns
+        assert 0 < played.rewind_ns <= played.rest_ns
+
+
+def test_a_free_round_tells_no_phases(bundled, fake_clock):
+    prompt = bundled.tokenizer.encode(TEXTS["code"])
+    drafter = make_drafter("mtp", bundled)
+    generation = start(bundled, prompt, drafter)
+    played = next(speculate(generation, drafter, 1, 1, FreeProbe(fake_clock)))
+    assert played.draft_ns is played.verify_ns is played.rest_ns is played.rewind_ns is None
+
+
+def test_pipelined_and_synchronous_steps_give_the_same_text(bundled, fake_clock):
+    prompt = bundled.tokenizer.encode(TEXTS["english"])
+    assert plain_tokens(bundled, prompt, 16, fake_clock) == plain_tokens(bundled, prompt, 16, fake_clock, False)
+
+
+@pytest.mark.parametrize("k", [-1, 1000])
+def test_a_senseless_draft_length_is_refused(bundled, fake_clock, k):
+    drafter = NoDrafter()
+    generation = start(bundled, [1, 2, 3], drafter)
+    with pytest.raises(DraftLengthError, match="choose k from 0"):
+        next(speculate(generation, drafter, k, 4, FreeProbe(fake_clock)))
+
+
+@pytest.mark.parametrize("kind", ["mtp", "lookup", "model", "none"])
+def test_a_prompt_of_one_token_works(bundled, fake_clock, kind):
+    drafter = make_drafter(kind, bundled)
+    plain = plain_tokens(bundled, [7], 10, fake_clock)
+    generation = start(bundled, [7], drafter)
+    drafted = [t for r in speculate(generation, drafter, 2, 10, FreeProbe(fake_clock)) for t in r.tokens]
+    assert drafted[:10] == plain
