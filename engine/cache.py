@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import mlx.core as mx
-from mlx.utils import tree_flatten, tree_map
+from mlx.utils import tree_map
 
 from .errors import SpecviewError
 from .models import Target
 from .rewind import recurrent_with_tape
+from .trees import named_arrays
 
 PREFILL_STEP = 512
 
@@ -49,7 +50,7 @@ def new_cache(target: Target, longest: int | None = None) -> list[Any]:
 
 def arrays_of(caches: Sequence[Any]) -> list[mx.array]:
     """All arrays that the caches hold, e.g. to evaluate them."""
-    return [a for _, a in tree_flatten([c.state for c in caches]) if isinstance(a, mx.array)]
+    return [a for _, a in named_arrays([c.state for c in caches])]
 
 
 def cache_bytes(caches: Sequence[Any]) -> int:
@@ -84,9 +85,7 @@ def restore(caches: Sequence[Any], snapshot: Snapshot) -> None:
         cache.state = _owned(state)
 
 
-def prefill(
-    target: Target, tokens: Sequence[int], caches: list[Any], keep_hidden: bool = False
-) -> mx.array | None:
+def prefill(target: Target, tokens: Sequence[int], caches: list[Any], keep_hidden: bool = False) -> mx.array | None:
     """Read tokens into the caches in chunks of 512.
 
     Returns the hidden states [1, n, D] of all of them when `keep_hidden`,
@@ -94,7 +93,7 @@ def prefill(
     """
     kept = []
     for start in range(0, len(tokens), PREFILL_STEP):
-        chunk = mx.array(tokens[start : start + PREFILL_STEP])[None]
+        chunk = mx.array(list(tokens[start : start + PREFILL_STEP]))[None]
         if keep_hidden:
             hidden = target.inner(chunk, cache=caches)
             kept.append(hidden)

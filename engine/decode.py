@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import mlx.core as mx
 
@@ -51,9 +51,7 @@ def start(target: Target, prompt: list[int], drafter: Drafter | None = None, lon
     return Generation(target, list(prompt), cache)
 
 
-def decode(
-    generation: Generation, count: int, clock: Callable[[], int], pipelined: bool = True
-) -> Iterator[Step]:
+def decode(generation: Generation, count: int, clock: Callable[[], int], pipelined: bool = True) -> Iterator[Step]:
     """Plain greedy generation of `count` tokens.
 
     Pipelined: step t+1 is submitted before step t is read, as in mlx-lm's
@@ -71,7 +69,7 @@ def decode(
     y = submit(mx.array(tokens[-1:]))
     for i in range(count):
         ahead = submit(y) if pipelined and i + 1 < count else None
-        token = int(y.item())
+        token = int(cast("int", y.item()))
         now = clock()
         context = generation.context
         tokens.append(token)

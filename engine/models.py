@@ -12,9 +12,9 @@ from typing import Any
 
 import mlx.core as mx
 import mlx.nn as nn
-from mlx.utils import tree_flatten
 
 from .errors import SpecviewError
+from .trees import named_arrays
 
 BUNDLED = "bundled"
 BUNDLED_FOLDER = Path(__file__).resolve().parent.parent / "assets" / "model"
@@ -195,9 +195,7 @@ def _first_line(error: BaseException) -> str:
 def _unsupported(name: str, error: Exception) -> str:
     text = _first_line(error)
     if "trust_remote_code" in str(error):
-        return (
-            f"{name} wants to run code of its own: read that code, and pass --trust-remote-code if you trust it."
-        )
+        return f"{name} wants to run code of its own: read that code, and pass --trust-remote-code if you trust it."
     if "not supported" in text:
         return f"mlx-lm cannot load {name} ({text}): upgrade mlx-lm, or choose another model."
     return (
@@ -236,7 +234,7 @@ def describe(target: Target) -> ModelDescription:
     """Facts of a loaded model, read from the model itself."""
     from mlx_lm.utils import get_total_parameters
 
-    arrays = [a for _, a in tree_flatten(target.model.parameters())]
+    arrays = [a for _, a in named_arrays(target.model.parameters())]
     floats = [a.dtype for a in arrays if mx.issubdtype(a.dtype, mx.floating)]
     dtype = max(set(floats), key=floats.count) if floats else mx.float32
     quantised = next((m for m in target.model.modules() if isinstance(getattr(m, "bits", None), int)), None)
@@ -257,7 +255,11 @@ def layers_by_kind(target: Target) -> tuple[tuple[str, int], ...]:
     """How many layers keep which kind of state, by cache class, e.g. (('ArraysCache', 6), ('KVCache', 2))."""
     from mlx_lm.models.cache import make_prompt_cache
 
-    names = {"ArraysCache": "linear attention", "KVCache": "full attention", "RotatingKVCache": "sliding attention"}
+    names = {
+        "ArraysCache": "linear attention",
+        "KVCache": "full attention",
+        "RotatingKVCache": "sliding attention",
+    }
     counts: dict[str, int] = {}
     for cache in make_prompt_cache(target.model):
         kind = names.get(type(cache).__name__, type(cache).__name__)

@@ -74,7 +74,7 @@ class _TapedMixer:
         return y
 
 
-class TapedCache(ArraysCache):  # type: ignore[misc]
+class TapedCache(ArraysCache):
     """A recurrent cache that can be taken back to any prefix of the last pass it taped."""
 
     running = False
@@ -91,7 +91,7 @@ class TapedCache(ArraysCache):  # type: ignore[misc]
         """State after the first `kept` positions of the taped pass. Lazy."""
         x, args, kwargs = self.seen
         self.running = False
-        self.cache = list(self.before)
+        self.cache: list[Any] = list(self.before)
         if kept == 0:
             return
         for note in self.mixer.notes.all:
@@ -133,8 +133,8 @@ def _teach(layer: nn.Module) -> None:
             own = type(projection)
             projection.__class__ = type(own.__name__, (_NotedProjection, own), {})
             projection.note = _Note()
-        own = type(mixer)
-        mixer.__class__ = type(own.__name__, (_TapedMixer, own), {})
+        kind = type(mixer)
+        mixer.__class__ = type(kind.__name__, (_TapedMixer, kind), {})
         mixer.notes = _Notes(tuple(p.note for p in projections))
 
 

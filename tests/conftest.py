@@ -12,7 +12,6 @@ import pytest
 MODELS = os.environ.get("SPECVIEW_MODELS")
 
 
-
 @pytest.fixture(scope="session")
 def bundled():
     """The bundled model, dequantised to float32."""

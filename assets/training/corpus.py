@@ -24,7 +24,16 @@ from pathlib import Path
 from sources import SOURCES, Source
 
 HELD_OUT_BYTES = 120_000
-DROPPED_FOLDERS = {"site-packages", "test", "tests", "idlelib", "lib2to3", "pydoc_data", "__pycache__", "locale"}
+DROPPED_FOLDERS = {
+    "site-packages",
+    "test",
+    "tests",
+    "idlelib",
+    "lib2to3",
+    "pydoc_data",
+    "__pycache__",
+    "locale",
+}
 
 
 def unpacked(source: Source, work: Path) -> Path:

@@ -23,17 +23,13 @@ class Source:
 
 
 SOURCES: tuple[Source, ...] = (
-    Source(
-        "english", "debian", "python3.11-doc", ("**/_sources/**/*.txt",), "plain", "PSF-2.0 (examples 0BSD)"
-    ),
+    Source("english", "debian", "python3.11-doc", ("**/_sources/**/*.txt",), "plain", "PSF-2.0 (examples 0BSD)"),
     Source("english", "debian", "debian-reference-en", ("**/*.en.html",), "html", "GPL-2.0-or-later"),
     Source("english", "debian", "dict-jargon", ("**/jargon.dict.dz",), "dictd", "public domain"),
     Source("english", "debian", "dict-devil", ("**/devil.dict.dz",), "dictd", "public domain"),
     Source("english", "debian", "bible-kjv-text", ("**/bible.data",), "bible", "public domain (1611 text)"),
     Source("chinese", "debian", "debian-reference-zh-cn", ("**/*.zh-cn.html",), "html", "GPL-2.0-or-later"),
-    Source(
-        "chinese", "debian", "debian-edu-doc-zh-cn", ("**/*bookworm-manual.html",), "html", "GPL-2.0-or-later"
-    ),
+    Source("chinese", "debian", "debian-edu-doc-zh-cn", ("**/*bookworm-manual.html",), "html", "GPL-2.0-or-later"),
     Source("chinese", "debian", "debian-faq-zh-cn", ("**/zh-cn/*.html",), "html", "GPL-2.0-or-later"),
     Source("chinese", "debian", "maint-guide-zh-cn", ("**/*.zh-cn.html",), "html", "GPL-2.0-or-later"),
     Source("chinese", "debian", "manpages-zh", ("**/zh_CN/**/*.gz",), "man", "GFDL-1.2-or-later"),

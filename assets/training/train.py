@@ -113,8 +113,7 @@ class Hybrid(nn.Module):
 def losses(logits: list[Tensor], ids: Tensor) -> list[Tensor]:
     """Cross entropy of each head in nats per token; head d is compared with the token d+1 ahead."""
     return [
-        cross_entropy(lg.reshape(-1, VOCABULARY).float(), ids[:, d + 1 :].reshape(-1))
-        for d, lg in enumerate(logits)
+        cross_entropy(lg.reshape(-1, VOCABULARY).float(), ids[:, d + 1 :].reshape(-1)) for d, lg in enumerate(logits)
     ]
 
 
@@ -202,9 +201,7 @@ def train(rank: int, processes: int, corpus: Path, run: Path, minutes: float) ->
         dist.init_process_group("gloo", init_method=rendezvous, rank=rank, world_size=processes)
     tokenizer = tokenizer_from(corpus, run / "tokenizer.json")
     streams = [token_ids(tokenizer, corpus / f"{k}.txt", run / f"{k}.npy") for k in KINDS]
-    held_out = {
-        k: token_ids(tokenizer, corpus / "heldout" / f"{k}.txt", run / f"heldout-{k}.npy") for k in KINDS
-    }
+    held_out = {k: token_ids(tokenizer, corpus / "heldout" / f"{k}.txt", run / f"heldout-{k}.npy") for k in KINDS}
     torch.manual_seed(0)
     model = Hybrid()
     parameters = list(model.parameters())

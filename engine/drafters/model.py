@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import mlx.core as mx
-from mlx.utils import tree_flatten
 
 from ..accept import greedy_choices
 from ..cache import Snapshot, arrays_of, cache_bytes, new_cache, prefill, restore, take_snapshot
 from ..models import Target
 from ..rewind import rewind, start_tape
+from ..trees import nbytes
 from .protocol import Draft, no_tokens
 
 
@@ -87,7 +87,7 @@ class DraftModel:
         """The guess after `tokens`, read on top of the cache. Lazy."""
         mx.eval(arrays_of(self._cache))
         start_tape(self._cache)
-        return greedy_choices(self.model.logits(mx.array(tokens)[None], self._cache)[:, -1:])
+        return greedy_choices(self.model.logits(mx.array(list(tokens))[None], self._cache)[:, -1:])
 
     def take_back(self, width: int) -> None:
         """Take the cache back by a step."""
@@ -105,7 +105,7 @@ class DraftModel:
 
     def weight_bytes(self) -> int:
         """Bytes of the draft model's weights."""
-        return sum(a.nbytes for _, a in tree_flatten(self.model.model.parameters()))
+        return nbytes(self.model.model.parameters())
 
     def cache_bytes(self) -> int:
         """Bytes of the draft model's caches."""

@@ -12,17 +12,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import mlx.core as mx
 import mlx.nn as nn
-from mlx.utils import tree_flatten
 
 from ..accept import greedy_choices
 from ..cache import Snapshot, arrays_of, cache_bytes, restore, take_snapshot
 from ..errors import SpecviewError
 from ..models import DTYPES, Target, as_dtype
 from ..rewind import rewind
+from ..trees import nbytes
 from .protocol import Draft, no_tokens
 
 
@@ -50,7 +50,9 @@ class MtpHead(nn.Module):
         """New hidden states [1, n, D] from embeddings of the next tokens and hidden states, both [1, n, D]."""
         from mlx_lm.models.base import create_attention_mask
 
-        x = self.fc(mx.concatenate([self.pre_fc_norm_embedding(embedding), self.pre_fc_norm_hidden(hidden)], -1))
+        x: mx.array = self.fc(
+            mx.concatenate([self.pre_fc_norm_embedding(embedding), self.pre_fc_norm_hidden(hidden)], -1)
+        )
         mask = create_attention_mask(x, cache[0])
         for layer, layer_cache in zip(self.layers, cache, strict=True):
             x = layer(x, mask=mask, cache=layer_cache)
@@ -63,7 +65,7 @@ def mtp_weights(folder: Path) -> dict[str, mx.array]:
     found = {}
     for file in sorted(folder.glob("*.safetensors")):
         try:
-            tensors = mx.load(str(file))
+            tensors = cast("dict[str, mx.array]", mx.load(str(file)))
         except RuntimeError as error:
             raise MtpError(f"{file.name} of {folder.name} cannot be read: fetch the model again.") from error
         found.update({k.removeprefix("mtp."): v for k, v in tensors.items() if k.startswith("mtp.")})
@@ -145,7 +147,7 @@ class MtpDrafter:
             self._pending, self._hidden = (), None
             return
         if len(tokens) > 2:
-            mx.eval(self._step(mx.array(tokens[1:-1]), hidden[:, :-1]))
+            mx.eval(self._step(mx.array(list(tokens[1:-1])), hidden[:, :-1]))
         self._pending, self._hidden = tuple(tokens[-1:]), hidden[:, -1:]
 
     def _step(self, tokens: mx.array, hidden: mx.array) -> mx.array:
@@ -180,13 +182,13 @@ class MtpDrafter:
         self._pending = (*self._pending, *tokens)
 
     def step(self, tokens: Sequence[int]) -> mx.array | None:
-        """The guess after `tokens`, each paired with the last hidden state (what a step costs does not depend on it)."""
+        """The guess after `tokens`, each paired with the last hidden state: what a step costs is the same."""
         if self._hidden is None:
             return None
         last = self._hidden[:, -1:]
         hidden = mx.repeat(last, len(tokens), axis=1)
         mx.eval(hidden, arrays_of(self._cache))
-        return greedy_choices(self.target.head(self._step(mx.array(tokens), hidden)[:, -1:]))
+        return greedy_choices(self.target.head(self._step(mx.array(list(tokens)), hidden)[:, -1:]))
 
     def take_back(self, width: int) -> None:
         """Take the cache back by a step."""
@@ -203,7 +205,7 @@ class MtpDrafter:
 
     def weight_bytes(self) -> int:
         """Bytes of the head's weights."""
-        return sum(a.nbytes for _, a in tree_flatten(self.head.parameters()))
+        return nbytes(self.head.parameters())
 
     def cache_bytes(self) -> int:
         """Bytes of the head's cache."""

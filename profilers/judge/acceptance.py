@@ -1,4 +1,4 @@
-"""Acceptance has several kinds that are not comparable; each number here carries its kind and converts where it can."""
+"""Acceptance comes in kinds that do not compare: a number carries its kind and converts where it can."""
 
 from __future__ import annotations
 
@@ -93,9 +93,7 @@ def conditional_from_cumulative(cumulative: Sequence[float]) -> tuple[float, ...
     before = 1.0
     for share in cumulative:
         if share > before:
-            raise SpecviewError(
-                "Cumulative acceptance cannot rise from one position to the next; check its kind."
-            )
+            raise SpecviewError("Cumulative acceptance cannot rise from one position to the next; check its kind.")
         if before == 0:
             break
         out.append(share / before)
@@ -104,7 +102,7 @@ def conditional_from_cumulative(cumulative: Sequence[float]) -> tuple[float, ...
 
 
 def alpha_from_tokens(tokens_per_round: float, k: int) -> float:
-    """The one conditional α with 1 + α + … + α^k equal to E, by bisection; raises SpecviewError outside 1 … k+1."""
+    """The one conditional α with 1 + α + … + α^k equal to E, by bisection; refuses E outside 1 … k+1."""
     if k < 1 or not 1 <= tokens_per_round <= k + 1 + 1e-9:
         raise SpecviewError(
             f"A round of {k} drafts yields between 1 and {k + 1} tokens, not {tokens_per_round:.3g}; check k."
@@ -242,9 +240,7 @@ def _check(acceptance: Acceptance) -> None:
 
 def _drafted(acceptance: Acceptance) -> float:
     if acceptance.drafted is None or acceptance.drafted <= 0:
-        raise SpecviewError(
-            "Say how many tokens a round drafts (k): per draft acceptance means nothing without it."
-        )
+        raise SpecviewError("Say how many tokens a round drafts (k): per draft acceptance means nothing without it.")
     return acceptance.drafted
 
 

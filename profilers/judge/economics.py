@@ -80,9 +80,7 @@ def width_ratio(wide: Span, single: Span) -> float:
 def gap(wall: Span, blocks: Span) -> Gap:
     """Synchronous whole-graph wall minus the queued sum of its blocks; refuses other rulers."""
     if wall.ruler is not Ruler.SYNCHRONOUS or blocks.ruler is not Ruler.QUEUED:
-        raise SpecviewError(
-            "The gap is a synchronous whole-graph wall minus a queued sum; measure those two."
-        )
+        raise SpecviewError("The gap is a synchronous whole-graph wall minus a queued sum; measure those two.")
     ms = wall.ms - blocks.ms
     return Gap(ms, ms / blocks.ms, ms / wall.ms)
 
@@ -128,7 +126,7 @@ def round_ms(costs: RoundCosts, cumulative: Sequence[float]) -> float:
 
 
 def round_ms_over_widths(costs: RoundCosts, share_by_drafted: Mapping[int, float]) -> float:
-    """T_round of a lookup drafter, whose drafts vary: the mean over the draft lengths that occur (shares sum to 1)."""
+    """T_round of a lookup drafter: the mean over the draft lengths that occur (their shares sum to 1)."""
     return (
         costs.search_ms
         + costs.rest_ms
@@ -144,10 +142,8 @@ def cannot_win(costs: RoundCosts, k: int, decode_ms: float) -> bool:
     return round_ms(costs, (1.0,) * k) > (k + 1) * decode_ms
 
 
-def cannot_win_over_widths(
-    costs: RoundCosts, share_by_drafted: Mapping[int, float], decode_ms: float
-) -> bool:
-    """`cannot_win` for a lookup drafter: the widths that occur cost more than if all their drafts were accepted."""
+def cannot_win_over_widths(costs: RoundCosts, share_by_drafted: Mapping[int, float], decode_ms: float) -> bool:
+    """`cannot_win` for a lookup drafter, over the widths that occur: they cost more than they could yield."""
     most = sum(share * (drafted + 1) for drafted, share in share_by_drafted.items())
     return round_ms_over_widths(costs, share_by_drafted) > most * decode_ms
 
@@ -165,7 +161,7 @@ def break_even_verify_ms(tokens_per_round: float, decode_ms: float, draft_ms: fl
 def break_even_acceptance_of_one(
     verify_ms: float, draft_ms_by_width: Mapping[int, float], rest_ms: float, decode_ms: float
 ) -> float | None:
-    """p* at k = 1 in closed form, with catch-up (a draft model and an MTP head agree there); None if none does.
+    """p* at k = 1 in closed form, catch-up included (draft model and MTP head agree); None if no p does.
 
     p* = (T_verify + t(1) + T_rest − T_decode) ÷ (T_decode − (t(2) − t(1))); 0 where even p = 0 wins.
     """
@@ -178,7 +174,7 @@ def break_even_acceptance_of_one(
 
 
 def break_even_acceptance(costs: RoundCosts, k: int, decode_ms: float) -> float | None:
-    """The least conditional α with S = 1 at k drafts a round, by bisection; None if no α in 0 … 1 reaches it."""
+    """The least conditional α with S = 1 at k drafts a round, by bisection; None if none reaches it."""
 
     def surplus(alpha: float) -> float:
         return tokens_from_alpha(alpha, k) * decode_ms - round_ms(costs, cumulative_from_alpha(alpha, k))
@@ -204,7 +200,5 @@ def expected_experts(experts: int, active: int, positions: int) -> float:
 
 def _at(ms_by_width: Mapping[int, float], width: int, what: str) -> float:
     if width not in ms_by_width:
-        raise SpecviewError(
-            f"No {what} {width} wide was measured, and specview does not interpolate across a cliff; probe that width."
-        )
+        raise SpecviewError(f"No {what} {width} wide was measured, and a guess could miss a cliff; probe that width.")
     return ms_by_width[width]

@@ -32,7 +32,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class PredictionParts:
-    """What a prediction is made of: ms but for E; draft with its catch-up, each timed directly in split rounds."""
+    """What a prediction is made of, in ms but for E; the draft includes its catch-up."""
 
     draft: Part
     verify: Part
@@ -85,7 +85,7 @@ class PredictionFacts:
 
 
 def part_from(values: Sequence[float], *, serial: bool = True) -> Part:
-    """Mean and standard error of a series in time, correlation allowed for; raises SpecviewError below two values."""
+    """Mean and standard error of a series in time; raises SpecviewError below two values."""
     interval = t_interval(values)
     n = len(values)
     effective = effective_size(values) if serial else float(n)
@@ -104,7 +104,7 @@ def weighted_sum(terms: Sequence[tuple[float, Part]]) -> Part:
 
 
 def quotient(tops: Sequence[Part], bottoms: Sequence[Part], scale: float = 1.0) -> Interval:
-    """scale · Π tops ÷ Π bottoms for independent positive parts: delta method on the log, a t interval at 95%."""
+    """scale · Π tops ÷ Π bottoms for independent positive parts, a 95% t interval by delta on the log."""
     parts = (*tops, *bottoms)
     if any(part.mean <= 0 for part in parts):
         raise SpecviewError("A quotient of parts needs every part above zero; record it again.")
@@ -112,14 +112,13 @@ def quotient(tops: Sequence[Part], bottoms: Sequence[Part], scale: float = 1.0) 
     estimate = scale * math.prod(p.mean for p in tops) / math.prod(p.mean for p in bottoms)
     freedom = _freedom(variances)
     half = t_quantile(0.5 + LEVEL / 2, freedom) * math.sqrt(math.fsum(v for v, _ in variances))
-    return Interval(
-        estimate, estimate * math.exp(-half), estimate * math.exp(half), LEVEL, max(2, int(freedom) + 1)
-    )
+    return Interval(estimate, estimate * math.exp(-half), estimate * math.exp(half), LEVEL, max(2, int(freedom) + 1))
 
 
 def predict(parts: PredictionParts) -> Prediction:
-    """T_round = T_draft + T_verify + T_rest, S = E · T_decode ÷ T_round, tok/s = 1000 · E ÷ T_round, all with intervals.
+    """T_round, E, R, S and tok/s of free rounds from their parts, all with intervals.
 
+    T_round = T_draft + T_verify + T_rest, S = E · T_decode ÷ T_round, tok/s = 1000 · E ÷ T_round.
     Parts count as independent. E and the draft rise together within split
     rounds (catch-up), which only makes the interval of S wider than needed.
     """
@@ -137,9 +136,7 @@ def predict(parts: PredictionParts) -> Prediction:
 def compare_prediction(predicted: Interval, measured: Interval) -> PredictionError:
     """Error of a prediction against disjoint free rounds; both positive, same unit and level."""
     ratio = ratio_of_intervals(predicted, measured)
-    return PredictionError(
-        predicted.estimate, measured.estimate, ratio.estimate - 1, ratio.low - 1, ratio.high - 1
-    )
+    return PredictionError(predicted.estimate, measured.estimate, ratio.estimate - 1, ratio.low - 1, ratio.high - 1)
 
 
 def explain(error: PredictionError, facts: PredictionFacts) -> tuple[str, ...]:
@@ -155,36 +152,27 @@ def explain(error: PredictionError, facts: PredictionFacts) -> tuple[str, ...]:
     mix = _moved_share(facts.split_share_by_width, facts.free_share_by_width)
     if mix > 0.05:
         reasons.append(
-            f"{mix:.0%} of the rounds had other widths in the split than in the free rounds, "
-            "and verify costs by width."
+            f"{mix:.0%} of the rounds had other widths in the split than in the free rounds, and verify costs by width."
         )
     if facts.split_context and facts.free_context:
         grown = facts.free_context - facts.split_context
         if abs(grown) > max(32.0, 0.1 * facts.split_context):
             reasons.append(
-                f"The cache held {abs(grown):.0f} positions {'more' if grown > 0 else 'fewer'} in the free rounds, "
-                "and attention costs by what it holds."
+                f"The cache held {abs(grown):.0f} positions {'more' if grown > 0 else 'fewer'} in the free "
+                "rounds, and attention costs by what it holds."
             )
     if facts.rest_share is not None and facts.rest_share > 0.05:
-        reasons.append(
-            f"T_rest is {facts.rest_share:.0%} of a round: Python and the rewind weigh more than the passes explain."
-        )
+        reasons.append(f"T_rest is {facts.rest_share:.0%} of a round: Python and the rewind weigh, and they vary most.")
     if facts.fence_cost is not None and abs(facts.fence_cost) > 0.02:
         reasons.append(
             f"A split round took {_change(facts.fence_cost)} than a free one, because of its fences; "
             "its parts carry that."
         )
     if min(facts.split_rounds, facts.free_rounds) < 30:
-        reasons.append(
-            f"There are few rounds, {facts.split_rounds} split and {facts.free_rounds} free; at least 30 of each are wanted."
-        )
+        reasons.append(f"Rounds are few, {facts.split_rounds} split and {facts.free_rounds} free; record 30.")
     if error.low <= 0 <= error.high:
-        reasons.append(
-            f"The error's own interval, {error.low:+.1%} to {error.high:+.1%}, holds zero: noise alone explains it."
-        )
-    return tuple(reasons) or (
-        "Nothing that was recorded explains it; run again and compare the two sessions.",
-    )
+        reasons.append(f"The error's own interval, {error.low:+.1%} to {error.high:+.1%}, holds zero: it may be noise.")
+    return tuple(reasons) or ("Nothing that was recorded explains it; run again and compare the two sessions.",)
 
 
 def _change(relative: float) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from .economics import Ruler
-from .statistics import Interval, live_interval, next_look, prompts_still_needed, upper_bound_when_none
+from .statistics import LOOKS, Interval, live_interval, prompts_still_needed, upper_bound_when_none
 
 VerdictKind = Literal["wins", "loses", "cannot_win", "too_close", "refused"]
 Scope = Literal["prompts", "this prompt only"]
@@ -19,9 +19,26 @@ SWAP_LIMIT_BYTES = 16 * 2**20
 BUG_DRAFTS = 100
 LEAST_ROUNDS = 30
 LEAST_SEGMENTS = 3
-# Prompts weigh equally in S and by their rounds in E and R, so the two sides may differ a little without a fault.
+# Prompts weigh equally in S and by their rounds in E and R, so the two may differ a little without a fault.
 POOLING_SLACK = 1.05
 VERIFY_SLACK = 0.97
+
+
+_WHY: dict[VerdictKind, tuple[str, str]] = {
+    "wins": ("A round yields more tokens than the decode steps it costs.", "Keep drafting on."),
+    "loses": (
+        "A round costs more decode steps than it yields tokens.",
+        "Try fewer drafts a round or a better drafter, or turn drafting off for these prompts.",
+    ),
+    "cannot_win": (
+        "A round costs more decode steps than it could ever yield tokens.",
+        "Turn drafting off, or make the verify pass cheaper; better guesses cannot help.",
+    ),
+    "too_close": (
+        "The interval of the speedup holds 1.",
+        "Record more prompts, or leave drafting off: little is at stake.",
+    ),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,13 +106,11 @@ class Verdict:
 
 
 def measured_speedup(facts: VerdictFacts) -> tuple[Interval | None, Scope]:
-    """S with the interval that may be watched: over prompts from three on, else over the one prompt's segments."""
+    """S with the interval that may be watched: over prompts from three on, else over segments of one."""
     if len(facts.log_ratios) >= 3:
         return live_interval(facts.log_ratios, closing=facts.budget_spent), "prompts"
-    return (
-        live_interval(facts.segment_log_ratios, closing=facts.budget_spent, serial=True),
-        "this prompt only",
-    )
+    segments = live_interval(facts.segment_log_ratios, closing=facts.budget_spent, serial=True)
+    return segments, "this prompt only"
 
 
 def judge(facts: VerdictFacts) -> Verdict:
@@ -109,7 +124,8 @@ def judge(facts: VerdictFacts) -> Verdict:
         sentence = f"No verdict: {first.message} {first.remedy}"
         return Verdict("refused", None, sentence, first.message, first.remedy, scope, needed, findings)
     kind = _kind(facts, interval)
-    reason, remedy = _why(kind, facts)
+    needed = needed if kind == "too_close" else 0
+    reason, remedy = _WHY[kind]
     sentence = _sentence(kind, facts, interval, needed, scope)
     return Verdict(kind, interval, sentence, reason, remedy, scope, needed)
 
@@ -117,14 +133,10 @@ def judge(facts: VerdictFacts) -> Verdict:
 def guards(facts: VerdictFacts) -> tuple[GuardFinding, ...]:
     """Everything that forbids a headline, most basic first; noise of 12–18% alone is none of them."""
     interval, scope = measured_speedup(facts)
-    found = (
-        *_mixtures(facts),
-        *_counts(facts, interval),
-        *_machine(facts),
-        *(_impossible(facts, interval) if interval else ()),
-        *(_width(facts, interval, scope) if interval else ()),
-    )
-    return found
+    found = (*_mixtures(facts), *_counts(facts, interval), *_machine(facts))
+    if interval is None:
+        return found
+    return (*found, *_impossible(facts, interval), *_width(facts, interval, scope))
 
 
 def _mixtures(facts: VerdictFacts) -> list[GuardFinding]:
@@ -165,9 +177,9 @@ def _counts(facts: VerdictFacts, interval: Interval | None) -> list[GuardFinding
         found.append(
             GuardFinding(
                 "zero_acceptance",
-                f"None of {facts.drafted} drafts was accepted, so at most {bound:.1%} would be: that is a bug, "
-                "not a bad drafter.",
-                "Check that drafter and model share a tokenizer and that the drafter's cache has seen the prompt.",
+                f"None of {facts.drafted} drafts was accepted, so at most {bound:.1%} would be: a bug, not a "
+                "bad drafter.",
+                "Check that drafter and model share a tokenizer and that the drafter has seen the prompt.",
             )
         )
     if facts.rounds < LEAST_ROUNDS or facts.segments < LEAST_SEGMENTS or interval is None:
@@ -176,8 +188,8 @@ def _counts(facts: VerdictFacts, interval: Interval | None) -> list[GuardFinding
                 "too_few_rounds",
                 f"Too little is recorded: {facts.rounds} rounds in {facts.segments} pairs of segments over "
                 f"{len(facts.log_ratios)} prompts.",
-                f"Record longer: at least {LEAST_ROUNDS} rounds, and three prompts or {next_look(3)} pairs of segments "
-                "of one.",
+                f"Record longer: at least {LEAST_ROUNDS} rounds, and {LOOKS[0]} prompts or {LOOKS[1]} pairs "
+                "of segments of one.",
             )
         )
     return found
@@ -190,8 +202,8 @@ def _machine(facts: VerdictFacts) -> list[GuardFinding]:
         found.append(
             GuardFinding(
                 "canary_slowed",
-                f"A fixed matrix product became {canary.estimate - 1:.0%} slower during the run: the machine is hot "
-                "or throttled.",
+                f"A fixed matrix product became {canary.estimate - 1:.0%} slower during the run: the machine "
+                "is hot or throttled.",
                 "Let it cool, plug it in, turn low-power mode off, and record again with longer pauses.",
             )
         )
@@ -199,7 +211,7 @@ def _machine(facts: VerdictFacts) -> list[GuardFinding]:
         found.append(
             GuardFinding(
                 "baseline_drift",
-                f"Plain decode itself changed by {drift.estimate - 1:+.0%} during the run, at the same context length.",
+                f"Plain decode itself changed by {drift.estimate - 1:+.0%} during the run, at equal context.",
                 "Close what else runs, let the machine settle and record again.",
             )
         )
@@ -215,7 +227,7 @@ def _machine(facts: VerdictFacts) -> list[GuardFinding]:
         found.append(
             GuardFinding(
                 "swapping",
-                f"The machine swapped {facts.swapped_bytes / 2**20:.0f} MiB during the run: memory is too small for this.",
+                f"The machine swapped {facts.swapped_bytes / 2**20:.0f} MiB during the run: memory is short.",
                 "Close other programs, or use a smaller model, drafter or context.",
             )
         )
@@ -223,12 +235,8 @@ def _machine(facts: VerdictFacts) -> list[GuardFinding]:
 
 
 def _impossible(facts: VerdictFacts, s: Interval) -> list[GuardFinding]:
-    tokens, steps, full, most = (
-        facts.tokens_per_round,
-        facts.round_steps,
-        facts.round_steps_full,
-        facts.most_tokens,
-    )
+    tokens, steps = facts.tokens_per_round, facts.round_steps
+    full, most = facts.round_steps_full, facts.most_tokens
     why: str | None = None
     if tokens and s.low > tokens.high:
         why = f"a round yields {tokens.estimate:.2f} tokens, and not even a free one could be that fast"
@@ -237,15 +245,14 @@ def _impossible(facts: VerdictFacts, s: Interval) -> list[GuardFinding]:
     elif full and most and s.low > 1 and full.low > most:
         why = f"at full acceptance a round costs {full.estimate:.2f} decode steps for {most:.3g} tokens"
     elif facts.verify_steps and facts.verify_steps.high < VERIFY_SLACK:
-        why = f"verifying was timed at {facts.verify_steps.estimate:.2f} decode steps, less than the one it contains"
+        why = f"a verify pass took {facts.verify_steps.estimate:.2f} of the decode step it contains"
     if why is None:
         return []
     return [
         GuardFinding(
             "impossible_win",
             f"The measured speeds contradict each other: {why}.",
-            "Look for a slow or cold baseline, tokens counted twice, or a pass that was not waited for; then record "
-            "again.",
+            "Look for a slow or cold baseline, tokens counted twice, or a pass not waited for; record again.",
         )
     ]
 
@@ -273,33 +280,15 @@ def _kind(facts: VerdictFacts, s: Interval) -> VerdictKind:
     return "cannot_win" if full and most and full.low > most else "loses"
 
 
-def _why(kind: VerdictKind, facts: VerdictFacts) -> tuple[str, str]:
-    if kind == "wins":
-        return "A round yields more tokens than the decode steps it costs.", "Keep drafting on."
-    if kind == "loses":
-        return (
-            "A round costs more decode steps than it yields tokens.",
-            "Try fewer drafts a round or a better drafter, or turn drafting off for these prompts.",
-        )
-    if kind == "cannot_win":
-        return (
-            "A round costs more decode steps than it could ever yield tokens.",
-            "Turn drafting off, or make the verify pass cheaper; better guesses cannot help.",
-        )
-    return (
-        "The interval of the speedup holds 1.",
-        "Record more prompts, or leave drafting off: little is at stake.",
-    )
-
-
 def _sentence(kind: VerdictKind, facts: VerdictFacts, s: Interval, needed: int | None, scope: Scope) -> str:
     tail = " This holds for this prompt only." if scope == "this prompt only" else ""
     span = f"{s.level:.0%} interval {s.low:.2f} to {s.high:.2f}"
     full, most = facts.round_steps_full, facts.most_tokens
     if kind == "cannot_win" and full and most:
         return (
-            f"Cannot win: even if every draft were accepted a round would cost {full.estimate:.2f} decode steps and "
-            f"yield {most:.3g} tokens. Drafting runs at {s.estimate:.2f}x of plain decode ({span}).{tail}"
+            f"Cannot win: even if every draft were accepted a round would cost {full.estimate:.2f} decode "
+            f"steps and yield {most:.3g} tokens. "
+            f"Drafting runs at {s.estimate:.2f}x of plain decode ({span}).{tail}"
         )
     cost = ""
     if facts.tokens_per_round and facts.round_steps:
@@ -310,6 +299,9 @@ def _sentence(kind: VerdictKind, facts: VerdictFacts, s: Interval, needed: int |
     if kind == "too_close":
         units = "prompts" if scope == "prompts" else "segments"
         more = f" About {needed} more {units} may settle it." if needed else ""
-        return f"Too close to call: drafting runs at {s.estimate:.2f}x of plain decode, and the {span} holds 1.{cost}{more}{tail}"
+        return (
+            f"Too close to call: drafting runs at {s.estimate:.2f}x of plain decode, and the {span} "
+            f"holds 1.{cost}{more}{tail}"
+        )
     word = "Wins" if kind == "wins" else "Loses"
     return f"{word}: drafting runs at {s.estimate:.2f}x of plain decode ({span}).{cost}{tail}"

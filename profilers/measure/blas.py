@@ -11,13 +11,16 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import Literal
+from typing import Literal, TypeVar
 
 from .load import Run, output_of, text_of
 
 Kind = Literal["reference", "openblas", "mkl", "accelerate", "unknown"]
 Judgement = Literal["n times", "between", "flat"]
+
+Name = TypeVar("Name", int, str)
 
 WIDTHS = (1, 2, 4, 8)
 INSTALL = "apt-get install -y libopenblas0-pthread"
@@ -68,9 +71,7 @@ class WidthCurve:
 
         The median over the widths of (T(n)/T(1) − 1) ÷ (n − 1), so that one disturbed width decides nothing.
         """
-        return statistics.median(
-            (self.ratio(width) - 1) / (width - 1) for width, _ in self.medians_ns if width > 1
-        )
+        return statistics.median((self.ratio(width) - 1) / (width - 1) for width, _ in self.medians_ns if width > 1)
 
     @property
     def judgement(self) -> Judgement:
@@ -86,20 +87,30 @@ def width_curve(
     widths: Sequence[int] = WIDTHS,
     repeats: int = 9,
 ) -> WidthCurve:
-    """Time `product(n)`, which must have finished when it returns, at all widths in turn.
+    """Time `product(n)`, which must have finished when it returns, at all `widths`, 1 and others, in turn."""
+    works = {width: partial(product, width) for width in sorted(widths)}
+    return WidthCurve(tuple(medians_in_turn(works, clock=clock, repeats=repeats).items()))
 
-    The widths take turns, so that a machine that slows down slows all of
-    them; one turn is dropped as warm-up. `widths` must hold 1 and another.
+
+def medians_in_turn(
+    works: Mapping[Name, Callable[[], object]],
+    *,
+    clock: Callable[[], int] = time.perf_counter_ns,
+    repeats: int = 9,
+) -> dict[Name, float]:
+    """Median ns of each work; they take turns, so that a machine that slows down slows all of them.
+
+    One turn before the first timed one warms up.
     """
-    samples: dict[int, list[int]] = {width: [] for width in sorted(widths)}
-    for width in samples:
-        product(width)
+    samples: dict[Name, list[int]] = {name: [] for name in works}
+    for work in works.values():
+        work()
     for _ in range(repeats):
-        for width, times in samples.items():
+        for name, work in works.items():
             start = clock()
-            product(width)
-            times.append(clock() - start)
-    return WidthCurve(tuple((width, float(statistics.median(times))) for width, times in samples.items()))
+            work()
+            samples[name].append(clock() - start)
+    return {name: float(statistics.median(times)) for name, times in samples.items()}
 
 
 def float_product(size: int, dtype: str = "float32", *, chained: int = 1) -> Callable[[int], object]:
@@ -269,11 +280,7 @@ def kind_of(path: str) -> Kind:
         return "accelerate"
     if re.search(r"blis|atlas|flame|armpl|nvpl", name):
         return "unknown"
-    return (
-        "reference"
-        if PurePosixPath(path).name.startswith(("libblas", "libcblas", "librefblas"))
-        else "unknown"
-    )
+    return "reference" if PurePosixPath(path).name.startswith(("libblas", "libcblas", "librefblas")) else "unknown"
 
 
 def installed_openblas(

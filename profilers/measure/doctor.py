@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import pairwise
 from typing import Literal
 
@@ -18,6 +19,7 @@ from .blas import (
     blas_in_use,
     float_product,
     installed_openblas,
+    medians_in_turn,
     quantised_product,
     switch_command,
     width_curve,
@@ -89,7 +91,7 @@ def all_checks() -> tuple[tuple[str, Check], ...]:
     meter, backend = LoadMeter(), mlx_backend()
     on_cpu: tuple[tuple[str, Check], ...] = (
         ("BLAS", _measured_blas),
-        ("16-bit weights", lambda: half_finding(_curve("float32"), _curve("float16"), _curve("bfloat16"))),
+        ("16-bit weights", _measured_halves),
         ("quantised weights", _measured_quantised),
         ("mixture of experts", lambda: experts_finding(dtypes_of_experts())),
     )
@@ -165,17 +167,17 @@ def blas_finding(blas: Blas, curve: WidthCurve, openblas: str | None, coretype: 
         "judgement": curve.judgement,
         **_ratios(curve),
     }
-    found = (
-        f"{blas.name}: fp32 matmul over n positions costs {_told_ratios(curve)}: {_MEANING[curve.judgement]}"
-    )
+    found = f"{blas.name}: fp32 matmul over n positions costs {_told_ratios(curve)}: {_MEANING[curve.judgement]}"
     if blas.kind == "openblas" and coretype:
         found += f"; OPENBLAS_CORETYPE={coretype} chose its kernels"
     if curve.judgement == "flat":
         return Finding("BLAS", "ok", found, None, values)
+    if blas.kind == "accelerate":
+        return Finding("BLAS", "note", found, "generate on the GPU, where MLX does without it", values)
     if blas.kind != "openblas":
         advice = (
-            f"with OpenBLAS it is flat: {switch_command(openblas)}; a verdict on fp32 weights can flip with it "
-            "(tests/benchmarks/prediction.py judges the bundled model on both)"
+            f"with OpenBLAS it is flat: {switch_command(openblas)}; a verdict on fp32 weights can flip with "
+            "it (tests/benchmarks/prediction.py judges the bundled model on both)"
         )
         return Finding("BLAS", "warn" if curve.judgement == "n times" else "note", found, advice, values)
     advice = (
@@ -194,27 +196,26 @@ _MEANING = {
 }
 
 
-def _curve(dtype: str) -> WidthCurve:
-    return width_curve(float_product(768, dtype), repeats=5)
+def _measured_halves() -> Finding:
+    products = {name: float_product(768, name) for name in ("float32", "float16", "bfloat16")}
+    ns = medians_in_turn({name: partial(product, 1) for name, product in products.items()})
+    half, brain = width_curve(products["float16"]), width_curve(products["bfloat16"])
+    return half_finding(half, brain, ns["float16"] / ns["float32"], ns["bfloat16"] / ns["float32"])
 
 
-def half_finding(single: WidthCurve, half: WidthCurve, brain: WidthCurve) -> Finding:
-    """What fp16 and bf16 weights cost on the CPU, beside fp32."""
-    times = {"fp16": half.medians_ns[0][1], "bf16": brain.medians_ns[0][1]}
-    slower = {name: ns / single.medians_ns[0][1] for name, ns in times.items()}
+def half_finding(half: WidthCurve, brain: WidthCurve, half_step: float, brain_step: float) -> Finding:
+    """What fp16 and bf16 weights cost on the CPU: over n positions, and one position (`_step`) over fp32."""
     values: dict[str, Value] = {
-        **{
-            f"{name}_{key}": value
-            for name, c in (("fp16", half), ("bf16", brain))
-            for key, value in _ratios(c).items()
-        },
-        **{f"{name}_step_over_fp32": value for name, value in slower.items()},
+        **{f"fp16_{name}": value for name, value in _ratios(half).items()},
+        **{f"bf16_{name}": value for name, value in _ratios(brain).items()},
+        "fp16_step_over_fp32": half_step,
+        "bf16_step_over_fp32": brain_step,
     }
     found = (
         f"fp16 costs {_told_ratios(half)}, bf16 {_told_ratios(brain)}; "
-        f"one position takes {slower['fp16']:.1f}× and {slower['bf16']:.1f}× the time of fp32"
+        f"one position takes {half_step:.1f}× and {brain_step:.1f}× the time of fp32"
     )
-    if max(slower.values()) <= 1.2:
+    if max(half_step, brain_step) <= 1.2:
         return Finding("16-bit weights", "ok", found, None, values)
     advice = (
         "drafts may win here only because the plain step is slow: convert to float32 where memory allows, "
@@ -224,9 +225,9 @@ def half_finding(single: WidthCurve, half: WidthCurve, brain: WidthCurve) -> Fin
 
 
 def _measured_quantised() -> Finding:
-    curve = width_curve(quantised_product(512), repeats=5)
     products = {scales: quantised_product(512, scales) for scales in ("float32", "bfloat16", "float16")}
-    ns = {name: width_curve(p, widths=(1,), repeats=5).medians_ns[0][1] for name, p in products.items()}
+    curve = width_curve(products["float32"])
+    ns = medians_in_turn({scales: partial(product, 1) for scales, product in products.items()}, repeats=5)
     return quantised_finding(curve, ns["bfloat16"] / ns["float32"], ns["float16"] / ns["float32"])
 
 
@@ -262,9 +263,7 @@ def gpu_finding(backend: Backend, curve: WidthCurve) -> Finding:
     found = f"4-bit matmul{age} costs {_told_ratios(curve)} ({curve.judgement})"
     if curve.judgement != "n times":
         return Finding("quantised weights", "ok", found, "look for tile cliffs in the sweep", values)
-    advice = (
-        "weights are read once per position: drafts hardly win with 4-bit weights; the ledger shows the floor"
-    )
+    advice = "weights are read once per position: drafts hardly win with 4-bit weights; the ledger shows the floor"
     return Finding("quantised weights", "warn", found, advice, values)
 
 
@@ -277,9 +276,7 @@ def experts_finding(runs: Mapping[str, bool]) -> Finding:
     able, unable = ([name for name, can in runs.items() if can is want] for want in (True, False))
     values: dict[str, Value] = dict(runs)
     if not unable:
-        return Finding(
-            "mixture of experts", "ok", f"unquantised experts run in {', '.join(able)}", None, values
-        )
+        return Finding("mixture of experts", "ok", f"unquantised experts run in {', '.join(able)}", None, values)
     found = f"unquantised experts run in {', '.join(able) or 'no dtype'} only, not in {', '.join(unable)}"
     advice = "load an unquantised mixture of experts in float32, or quantise it with float32 scales"
     return Finding("mixture of experts", "note", found, advice, values)
@@ -344,9 +341,7 @@ def power_finding(power: str) -> Finding:
     """Mains or battery, and what saves power."""
     values: dict[str, Value] = {"power": power}
     if power.startswith("battery"):
-        return Finding(
-            "power", "warn", power, "plug it in: on battery the clock changes while it measures", values
-        )
+        return Finding("power", "warn", power, "plug it in: on battery the clock changes while it measures", values)
     if "low power" in power or "powersave" in power:
         return Finding("power", "warn", power, "turn power saving off while measuring", values)
     found = power if power != "unknown" else "the system does not tell (a desktop, server or virtual machine)"
@@ -407,9 +402,7 @@ def terminal_finding(
     if not is_terminal():
         return Finding("terminal", "note", "the output is not a terminal", None, {"colour": colour})
     if columns < 80 or lines < 24:
-        return Finding(
-            "terminal", "warn", found, "make it at least 80×24: the screens are laid out for that", values
-        )
+        return Finding("terminal", "warn", found, "make it at least 80×24: the screens are laid out for that", values)
     return Finding("terminal", "ok", found, None, values)
 
 

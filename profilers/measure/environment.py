@@ -97,6 +97,8 @@ def mlx_backend() -> Backend:
         return Backend("none", "missing")
     except ImportError as error:
         return Backend("none", "missing" if "libmlx" in str(error) else "broken")
+    except Exception:  # a backend that finds no driver raises what it likes
+        return Backend("none", "broken")
     if mx.default_device() == mx.Device(mx.cpu):
         return Backend("cpu")
     info = mx.device_info()

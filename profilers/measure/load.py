@@ -30,9 +30,7 @@ def text_of(path: str) -> str | None:
 def output_of(command: Sequence[str]) -> str | None:
     """What a system command prints, or None when it is not there, fails or takes more than 5 s."""
     try:
-        done = subprocess.run(
-            list(command), capture_output=True, check=True, timeout=5, stdin=subprocess.DEVNULL
-        )
+        done = subprocess.run(list(command), capture_output=True, check=True, timeout=5, stdin=subprocess.DEVNULL)
     except (OSError, subprocess.SubprocessError):
         return None
     return done.stdout.decode("utf-8", errors="replace")
@@ -120,10 +118,13 @@ def memory_from_meminfo(text: str | None) -> Memory:
 
 def ticks_on_mac() -> CpuTicks | None:
     """The same from `host_statistics(HOST_CPU_LOAD_INFO)`: user, system, idle, nice; None when it fails."""
-    library = ctypes.CDLL(None)
-    library.mach_host_self.restype = ctypes.c_uint
-    numbers, count = (ctypes.c_uint32 * 4)(), ctypes.c_uint32(4)
-    if library.host_statistics(library.mach_host_self(), 3, numbers, ctypes.byref(count)) != 0:
+    library, numbers, count = ctypes.CDLL(None), (ctypes.c_uint32 * 4)(), ctypes.c_uint32(4)
+    try:
+        host = library.mach_host_self
+        host.restype = ctypes.c_uint
+        if library.host_statistics(host(), 3, numbers, ctypes.byref(count)) != 0:
+            return None
+    except AttributeError:
         return None
     user, system, idle, nice = numbers
     return CpuTicks(busy=user + system + nice, niced=nice, total=user + system + idle + nice)
@@ -144,9 +145,11 @@ def memory_on_mac() -> Memory:
 
 def _sysctl(name: str, size: int) -> bytes | None:
     room, length = ctypes.create_string_buffer(size), ctypes.c_size_t(size)
-    failed = ctypes.CDLL(None).sysctlbyname(
-        name.encode(), room, ctypes.byref(length), None, ctypes.c_size_t(0)
-    )
+    try:
+        call = ctypes.CDLL(None).sysctlbyname
+    except AttributeError:
+        return None
+    failed = call(name.encode(), room, ctypes.byref(length), None, ctypes.c_size_t(0))
     return None if failed else room.raw
 
 
@@ -237,8 +240,7 @@ def cooling(system: str = sys.platform, read: Read = text_of, run: Run = output_
     if system == "darwin":
         return cooling_from_pmset(run(["pmset", "-g", "therm"]))
     now, top = (
-        _number(read(f"/sys/devices/system/cpu/cpu0/cpufreq/scaling_{name}_freq"), 1000.0)
-        for name in ("cur", "max")
+        _number(read(f"/sys/devices/system/cpu/cpu0/cpufreq/scaling_{name}_freq"), 1000.0) for name in ("cur", "max")
     )
     governor = read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
     zones = (_number(read(f"/sys/class/thermal/thermal_zone{i}/temp"), 0.001) for i in range(16))

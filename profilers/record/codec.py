@@ -40,7 +40,7 @@ class Text:
 PLAIN = Text()
 
 _SURROGATES = re.compile(r"[\ud800-\udfff]")
-_BREAKS = re.compile(r"[\t\n\r]+")
+_BREAKS = re.compile(r"[\t\n\r\u2028\u2029]+")
 _UNSAFE = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _UNSAFE_BUT_LINES = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 

@@ -15,7 +15,7 @@ MIGRATION_BY_SCHEMA: Mapping[int, Migration] = {}
 
 
 class MigrationError(SpecviewError):
-    """An object of an older schema that can not be lifted."""
+    """An object of an older schema that cannot be lifted."""
 
 
 def is_liftable(schema: int, migrations: Mapping[int, Migration], target: int = SCHEMA) -> bool:
@@ -39,7 +39,7 @@ def lift(
         try:
             lifted = migrations[step](dict(current))
         except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
-            raise MigrationError(f"It can not be lifted from schema {step} to {step + 1}.") from error
+            raise MigrationError(f"It cannot be lifted from schema {step} to {step + 1}.") from error
         if lifted is None:
             return None
         current = lifted

@@ -53,7 +53,7 @@ def _bundled(name: str) -> list[Prompt]:
 
 
 def _parsed(suite: str, text: str) -> list[Prompt]:
-    prompts = []
+    prompts: list[Prompt] = []
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip():
             continue

@@ -161,7 +161,7 @@ class Step:
 class Probe:
     """One timing that does not advance the generation: samples, or a slope with its interval, by one ruler.
 
-    `part` says what was timed (decode, verify, draft), `width` counts positions; noise can turn a slope negative.
+    `part` is decode, verify or draft. `width` is in positions. Noise can turn slopes negative.
     """
 
     t_ns: int
@@ -213,7 +213,10 @@ class Calibration:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Memory:
-    """Memory at one moment, in bytes; the target's and the drafter's share where known."""
+    """Memory at one moment, in bytes, the target's and the drafter's share where known, and what others do meanwhile.
+
+    `others_cpu_fraction` is the part of all cores that other processes used since the record before (0 to 1).
+    """
 
     t_ns: int
     active_bytes: int
@@ -221,6 +224,9 @@ class Memory:
     cache_bytes: int
     target_bytes: int | None = None
     drafter_bytes: int | None = None
+    others_cpu_fraction: float | None = None
+    swap_used_bytes: int | None = None
+    available_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -296,9 +302,7 @@ def to_line(record: Record) -> bytes:
     """
     kind = KIND_BY_CLASS[type(record)]
     written = {"kind": kind, **write_fields(kind, record)}
-    text = json.dumps(
-        written, ensure_ascii=False, allow_nan=False, separators=(",", ":"), check_circular=False
-    )
+    text = json.dumps(written, ensure_ascii=False, allow_nan=False, separators=(",", ":"), check_circular=False)
     line = text.encode("utf-8") + b"\n"
     if len(line) > LINE_BYTES:
         raise RecordError(

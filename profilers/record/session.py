@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, cast
 
 from ...engine.errors import SpecviewError
 from .codec import RecordError, safe_text
@@ -39,7 +39,7 @@ _BAD_LINE = (LineError, RecordError, MigrationError)
 
 
 class SessionError(SpecviewError):
-    """A file that can not be opened as a session; the text names it and says why."""
+    """A file that cannot be opened as a session; the text names it and says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,18 +216,16 @@ class SessionReader:
         if raw.get("kind") != "header" or type(schema) is not int:
             raise LineError("It is no header.")
         if schema > SCHEMA:
-            raise self._fail(
-                f"was written by a newer specview (schema {schema}); upgrade specview to open it."
-            )
+            raise self._fail(f"was written by a newer specview (schema {schema}); upgrade specview to open it.")
         if not is_liftable(schema, self._migrations):
-            raise self._fail(f"has schema {schema}, which this specview can not open.")
+            raise self._fail(f"has schema {schema}, which this specview cannot open.")
         self._schema = schema
         try:
             header = self._lifted(raw)
         except (RecordError, MigrationError) as error:
-            raise self._fail(f"can not be opened, because its header is damaged: {error}") from None
+            raise self._fail(f"cannot be opened, because its header is damaged: {error}") from None
         if not isinstance(header, Header):
-            raise self._fail("can not be opened, because its header is damaged.")
+            raise self._fail("cannot be opened, because its header is damaged.")
         self._header = header
         return header
 
@@ -268,6 +266,35 @@ class SessionReader:
         return self._failure
 
 
+def session_of(records: Sequence[Record]) -> Session:
+    """Return the session that these records make, e.g. those a recorder has written so far; the header comes first."""
+    by_class: dict[type[Record], list[Record]] = {}
+    for record in records:
+        by_class.setdefault(type(record), []).append(record)
+
+    def all_of(cls: type[R]) -> tuple[R, ...]:
+        return tuple(cast("list[R]", by_class.get(cast("type[Record]", cls), [])))
+
+    header, footers = all_of(Header), all_of(Footer)
+    if not header:
+        raise SessionError("These records have no header, so they are no session.")
+    return Session(
+        header=header[0],
+        runs=all_of(Run),
+        rounds=all_of(Round),
+        steps=all_of(Step),
+        probes=all_of(Probe),
+        census=all_of(Census),
+        calibrations=all_of(Calibration),
+        memory=all_of(Memory),
+        guards=all_of(Guard),
+        notes=all_of(Note),
+        outputs=all_of(Comparison),
+        footer=footers[0] if footers else None,
+        problems=(),
+    )
+
+
 def read_session(
     path: Path, limits: Limits = LIMITS, migrations: Mapping[int, Migration] = MIGRATION_BY_SCHEMA
 ) -> Session:
@@ -281,16 +308,12 @@ def read_session(
             while chunk := os.read(descriptor, _CHUNK_BYTES):
                 left -= len(chunk)
                 if left < 0:
-                    raise SessionError(
-                        f"{name} is larger than {limits.file_bytes:,} bytes, too large to open."
-                    )
+                    raise SessionError(f"{name} is larger than {limits.file_bytes:,} bytes, too large to open.")
                 reader.feed(chunk)
         finally:
             os.close(descriptor)
     except OSError as error:
-        raise SessionError(
-            f"{name} can not be read ({(error.strerror or 'unknown error').lower()})."
-        ) from error
+        raise SessionError(f"{name} cannot be read ({(error.strerror or 'unknown error').lower()}).") from error
     reader.finish()
     return reader.session()
 

@@ -21,7 +21,7 @@ SUFFIX = ".specview.jsonl"
 
 
 class StoreError(SpecviewError):
-    """A session that can not be created or written; the text says what is safe and what to do."""
+    """A session that cannot be created or written; the text says what is safe and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,24 +72,20 @@ class SessionStore:
 
     @classmethod
     def create(cls, path: Path, write: Callable[[int, bytes], int] = os.write) -> Self:
-        """Create the file, and its folder if need be; StoreError if the name is taken or no place for a file."""
+        """Create the file, and its folder if need be; StoreError if the name is taken or refused."""
         name, folder = safe_text(path.name), safe_text(str(path.parent))
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
         except (FileExistsError, NotADirectoryError):
             raise StoreError(f"{folder} is not a folder; choose another --out.") from None
         except (OSError, ValueError) as error:
-            raise StoreError(
-                f"The folder {folder} can not be made ({_why(error)}); choose another --out."
-            ) from error
+            raise StoreError(f"The folder {folder} cannot be made ({_why(error)}); choose another --out.") from error
         try:
             descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o644)
         except FileExistsError:
             raise StoreError(f"{name} exists already; choose another --out.") from None
         except (OSError, ValueError) as error:
-            raise StoreError(
-                f"{name} can not be created in {folder} ({_why(error)}); choose another --out."
-            ) from error
+            raise StoreError(f"{name} cannot be created in {folder} ({_why(error)}); choose another --out.") from error
         return cls(descriptor, name, write)
 
     @property

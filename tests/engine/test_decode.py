@@ -6,6 +6,7 @@ import mlx.core as mx
 import numpy as np
 import pytest
 from mlx.utils import tree_flatten
+
 from specview.engine.cache import arrays_of, new_cache, prefill, restore, take_snapshot
 from specview.engine.decode import DraftLengthError, decode, speculate, start
 from specview.engine.drafters.lookup import PromptLookup

@@ -1,0 +1,115 @@
+"""The command line: reads arguments, starts what they ask for, prints, and turns errors into one sentence and a status."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+
+from .. import __version__
+from ..engine.errors import SpecviewError
+
+COMMANDS = ("record", "show", "doctor")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; returns the exit status: 0, 1 for an error told in one sentence, 2 for wrong usage."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    errors = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
+    try:
+        return run(parser().parse_args(_with_command(given)))
+    except SpecviewError as error:
+        errors.print(f"specview: {error}")
+        return 1
+    except KeyboardInterrupt:
+        errors.print("specview: interrupted.")
+        return 130
+    except BrokenPipeError:
+        sys.stderr.close()
+        return 1
+
+
+def _with_command(given: list[str]) -> list[str]:
+    """`specview SESSION` shows it; `specview` alone records on the bundled model."""
+    if given and (given[0] in COMMANDS or given[0] in ("-h", "--help", "--version")):
+        return given
+    if given and not given[0].startswith("-"):
+        return ["show", *given]
+    return ["record", *given]
+
+
+def parser() -> argparse.ArgumentParser:
+    """All commands and their options."""
+    top = argparse.ArgumentParser(
+        prog="specview",
+        description="See whether speculative decoding pays on MLX, and why.",
+        epilog="specview alone records on the bundled model; specview SESSION shows a saved session.",
+    )
+    top.add_argument("--version", action="version", version=f"specview {__version__}")
+    commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    _add_record(commands.add_parser("record", help="generate with and without drafts, measure, save a session"))
+    show = commands.add_parser("show", help="what a saved session says; needs no MLX")
+    show.add_argument("session", type=Path)
+    show.add_argument("--json", action="store_true", help="one JSON object")
+    doctor = commands.add_parser("doctor", help="what of this machine bends measurements, and what to do")
+    doctor.add_argument("--json", action="store_true", help="one JSON object")
+    return top
+
+
+def _add_record(command: argparse.ArgumentParser) -> None:
+    add = command.add_argument
+    add("--model", default="bundled", help="bundled, a folder that mlx_lm wrote, or a hub id")
+    add("--draft", default=None, help="mtp, lookup, none, or the folder or hub id of a draft model")
+    add("--k", type=int, default=1, help="longest draft of a round (default 1; 0: the loop without drafts)")
+    add("--dtype", choices=("float32", "float16", "bfloat16"), help="cast the weights, dequantising them")
+    add("--draft-dtype", choices=("float32", "float16", "bfloat16"), help="the same for a draft model")
+    add("--prompts", default="all", help="all, english, chinese, code (or several, by commas), or a file")
+    add("--limit", type=int, help="use only the first N prompts")
+    add("--tokens", type=int, default=64, help="tokens to generate for each prompt (default 64)")
+    add("--budget", help="stop after 30s, 5m, 1h, or a number of rounds")
+    add("--context", type=int, help="longest text in tokens, prompt included")
+    add("--seed", type=int, default=0, help="seed of the order of arms (default 0)")
+    add("--out", type=Path, help="the session file to write (default: a new one among the sessions)")
+    add("--no-chat", action="store_true", help="do not wrap prompts in the model's chat template")
+    add("--keep-prompts", action="store_true", help="store the prompts' text, not only their hash")
+    add("--no-text", action="store_true", help="leave generated text out of the session")
+    add("--trust-remote-code", action="store_true", help="let a model run code of its own")
+    add(
+        "--control",
+        action="store_true",
+        help="obey one-line JSON commands on stdin; its end stops the recording",
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Carry out parsed options."""
+    if options.command == "show":
+        return show_session(options.session, options.json)
+    if options.command == "doctor":
+        from .examination import examine
+
+        return examine(options.json)
+    from .recording import record_headless
+
+    return record_headless(options)
+
+
+def show_session(path: Path, as_json: bool) -> int:
+    """Print what a session says."""
+    from ..layouts.summary import as_object, summary_lines
+    from ..profilers.judge.ledger import ledger_of
+    from ..profilers.record.session import read_session
+
+    session = read_session(path)
+    ledger = ledger_of(session)
+    if as_json:
+        print(json.dumps(as_object(session, ledger), ensure_ascii=False))
+    else:
+        console = Console(highlight=False, markup=False, soft_wrap=True)
+        for line in summary_lines(session, ledger):
+            console.print(line)
+    return 0

@@ -1,0 +1,203 @@
+"""Recording without a screen: a progress bar while it runs, and a few lines that say what happened."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import signal
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import datetime
+from pathlib import Path
+from types import FrameType
+from typing import IO, TYPE_CHECKING
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+from ..engine.errors import SpecviewError
+from ..layouts.summary import summary_lines
+from ..profilers.judge.ledger import ledger_of, undecided_kinds
+from ..profilers.record import records
+from ..profilers.record.plan import Budget, Plan, parsed_budget
+from ..profilers.record.session import read_session
+from ..profilers.record.steering import Command, Steering
+from ..profilers.record.store import SessionStore, new_session_path
+from .settings import sessions_folder
+
+if TYPE_CHECKING:
+    from ..profilers.record.recorder import Recorder, Watcher
+
+
+class NoBackendError(SpecviewError):
+    """MLX cannot be imported."""
+
+
+def plan_of(options: argparse.Namespace) -> Plan:
+    """The plan that command-line options ask for."""
+    drafter = options.draft or ("mtp" if options.model == "bundled" else "lookup")
+    return Plan(
+        model=options.model,
+        drafter=drafter,
+        k=options.k,
+        dtype=options.dtype,
+        drafter_dtype=options.draft_dtype,
+        prompts=options.prompts,
+        limit=options.limit,
+        tokens=options.tokens,
+        budget=parsed_budget(options.budget) if options.budget else Budget(),
+        seed=options.seed,
+        keep_text=not options.no_text,
+        keep_prompts=options.keep_prompts,
+        context=options.context,
+        trust_remote_code=options.trust_remote_code,
+        chat=not options.no_chat,
+    ).checked()
+
+
+class _Bar:
+    """Shows how far a recording is. It draws only between segments, so that it costs the measurement nothing."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TextColumn("{task.fields[state]}"),
+            TimeElapsedColumn(),
+            console=console,
+            auto_refresh=False,
+            transient=True,
+            disable=not console.is_terminal,
+        )
+        self._task = self._progress.add_task("loading", state="")
+
+    def __enter__(self) -> _Bar:
+        self._progress.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._progress.stop()
+
+    def loading(self, what: str) -> None:
+        self._progress.update(self._task, description=f"loading {what}", refresh=True)
+
+    def advanced(self, prompts_done: float, prompts_all: int, rounds: int) -> None:
+        self._progress.update(
+            self._task,
+            description="measuring",
+            completed=prompts_done,
+            total=prompts_all,
+            state=f"prompt {min(int(prompts_done) + 1, prompts_all)} of {prompts_all}, {rounds} rounds",
+            refresh=True,
+        )
+
+
+class Reports:
+    """Tells whoever steers the recorder how far it is: one JSON object a line, for a program to read."""
+
+    def __init__(self, stream: IO[str]) -> None:
+        self._stream = stream
+
+    def __enter__(self) -> Reports:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def say(self, event: str, **facts: object) -> None:
+        """Write one report; nobody reading is no reason to stop measuring."""
+        with suppress(OSError, ValueError):
+            self._stream.write(json.dumps({"event": event, **facts}, ensure_ascii=False) + "\n")
+            self._stream.flush()
+
+    def loading(self, what: str) -> None:
+        self.say("loading", what=what)
+
+    def advanced(self, prompts_done: float, prompts_all: int, rounds: int) -> None:
+        self.say("progress", prompts_done=prompts_done, prompts_all=prompts_all, rounds=rounds)
+
+
+def record_headless(options: argparse.Namespace) -> int:
+    """Record one session and print what it says; returns the exit status.
+
+    With --control stdin is obeyed and stdout carries reports: loading,
+    session (the file's name), progress, finished or failed.
+    """
+    if options.control:
+        return _record_controlled(options)
+    console = Console(highlight=False, markup=False, soft_wrap=True)
+    with _Bar(console) as bar:
+        path, _ = _record(options, bar, Steering(), lambda path: None)
+    session = read_session(path)
+    for line in summary_lines(session, ledger_of(session)):
+        console.print(line)
+    console.print(f"Saved: {_shown(path)}")
+    return 0
+
+
+def _record_controlled(options: argparse.Namespace) -> int:
+    reports = Reports(sys.stdout)
+    try:
+        with reports:
+            _, footer = _record(
+                options, reports, Steering(sys.stdin), lambda path: reports.say("session", name=path.name)
+            )
+    except SpecviewError as error:
+        reports.say("failed", message=str(error))
+        raise
+    reports.say("finished", status=footer.status, reason=footer.reason)
+    return 0
+
+
+def _record(
+    options: argparse.Namespace, watcher: Watcher, steering: Steering, created: Callable[[Path], None]
+) -> tuple[Path, records.Footer]:
+    plan = plan_of(options)
+    recorder = _recorder_class()(plan, watcher, steering, undecided_kinds)
+    stem = f"{recorder.target.name}-{recorder.drafter.kind}-k{plan.k}"
+    path: Path = options.out or new_session_path(sessions_folder(), stem, datetime.now())
+    with SessionStore.create(path) as store, _StopOnSignal(steering):
+        created(path)
+        return path, recorder.record(store)
+
+
+def _recorder_class() -> type[Recorder]:
+    try:
+        from ..profilers.record.recorder import Recorder
+    except ImportError as error:
+        raise NoBackendError(
+            f"MLX cannot be loaded ({error.name or error}): install specview[cpu] or specview[cuda] on Linux, "
+            "plain specview on a Mac; saved sessions open without it."
+        ) from error
+    return Recorder
+
+
+def _shown(path: Path) -> str:
+    """The path as a person would type it from here."""
+    try:
+        return str(path.resolve().relative_to(Path.cwd()))
+    except ValueError:
+        return str(path)
+
+
+class _StopOnSignal:
+    """Ctrl-C and termination end the recording after the round in flight, with a footer; a second Ctrl-C breaks off."""
+
+    def __init__(self, steering: Steering) -> None:
+        self._steering = steering
+        self._asked = False
+
+    def __enter__(self) -> None:
+        self._before = {s: signal.signal(s, self._stop) for s in (signal.SIGINT, signal.SIGTERM)}
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    def _stop(self, number: int, frame: FrameType | None) -> None:
+        if self._asked:
+            raise KeyboardInterrupt
+        self._asked = True
+        self._steering.send(Command("stop", reason=signal.Signals(number).name))

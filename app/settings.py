@@ -1,0 +1,16 @@
+"""Where things are kept: a checkout saves its sessions beside the code, an installed specview in the user's data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import platformdirs
+
+PACKAGE = Path(__file__).resolve().parent.parent
+
+
+def sessions_folder(package: Path = PACKAGE) -> Path:
+    """The folder that new sessions go to and that lists are made from."""
+    if (package / "pyproject.toml").is_file() and (package / "sessions").is_dir():
+        return package / "sessions"
+    return platformdirs.user_data_path("specview") / "sessions"

@@ -1,0 +1,69 @@
+"""Numbers as text: one place decides digits, units and how an interval looks."""
+
+from __future__ import annotations
+
+from ..profilers.judge.statistics import Interval
+
+NONE = "—"
+
+
+def rate(tokens_per_second: float | None) -> str:
+    """Tokens per second, three significant digits or the whole number."""
+    return NONE if tokens_per_second is None else f"{significant(tokens_per_second)} tok/s"
+
+
+def significant(value: float, digits: int = 3) -> str:
+    """A number with so many significant digits, never in scientific notation below a million."""
+    if value == 0:
+        return "0"
+    magnitude = len(str(int(abs(value)))) if abs(value) >= 1 else 0
+    decimals = max(0, digits - magnitude) if magnitude else digits
+    return f"{value:.{decimals}f}"
+
+
+def times(value: float | None) -> str:
+    """A speedup, e.g. 0.80x."""
+    return NONE if value is None else f"{value:.2f}x"
+
+
+def ms(value: float | None) -> str:
+    """Milliseconds: two decimals, three below a tenth."""
+    if value is None:
+        return NONE
+    return f"{value:.2f} ms" if abs(value) >= 0.1 else f"{value:.3f} ms"
+
+
+def span(interval: Interval | None, digits: int = 2) -> str:
+    """The ends of an interval, e.g. [0.56, 0.73]."""
+    return "" if interval is None else f"[{interval.low:.{digits}f}, {interval.high:.{digits}f}]"
+
+
+def with_span(interval: Interval | None, digits: int = 2) -> str:
+    """An estimate and the ends of its interval."""
+    return NONE if interval is None else f"{interval.estimate:.{digits}f} {span(interval, digits)}"
+
+
+def percent(fraction: float | None, signed: bool = False) -> str:
+    """A share or a relative error in percent with one decimal."""
+    if fraction is None:
+        return NONE
+    return f"{fraction * 100:+.1f}%" if signed else f"{fraction * 100:.1f}%"
+
+
+def plus_minus(interval: Interval | None) -> str:
+    """Half the interval relative to the estimate, e.g. ± 0.4%."""
+    if interval is None or interval.estimate == 0:
+        return ""
+    return f"± {abs(interval.high - interval.low) / 2 / abs(interval.estimate) * 100:.1f}%"
+
+
+def size(size_bytes: int | None) -> str:
+    """Bytes in MB or GB (powers of ten)."""
+    if size_bytes is None:
+        return NONE
+    return f"{size_bytes / 1e9:.2f} GB" if size_bytes >= 1e9 else f"{size_bytes / 1e6:.1f} MB"
+
+
+def count(number: int, noun: str, plural: str | None = None) -> str:
+    """1 prompt, 2 prompts."""
+    return f"{number} {noun if number == 1 else plural or noun + 's'}"

@@ -1,0 +1,225 @@
+"""A session in a few lines of plain text, and as one JSON object."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from ..profilers.judge.ledger import Ledger, Number
+from ..profilers.judge.statistics import Interval
+from ..profilers.record.session import Session
+from . import figures
+
+
+def summary_lines(session: Session, ledger: Ledger) -> list[str]:
+    """The verdict, the numbers under it, and whatever should be known about them; one statement a line."""
+    return [
+        ledger.verdict.sentence,
+        _what(session, ledger),
+        *_rates(ledger),
+        *_acceptance(ledger),
+        *_parts(ledger),
+        *_prediction(ledger),
+        *_kinds(ledger),
+        *_output(ledger),
+        *_state(session),
+    ]
+
+
+def _what(session: Session, ledger: Ledger) -> str:
+    setting, model = ledger.setting, session.header.model
+    stored = model.quantisation or model.dtype
+    return (
+        f"{model.id} ({model.architecture}, {stored}), drafter {setting.drafter}, k = {setting.k}, {setting.rule}, "
+        f"on {session.header.environment.device} with {session.header.environment.blas}."
+    )
+
+
+def _rates(ledger: Ledger) -> list[str]:
+    return [
+        f"without drafts   {figures.rate(ledger.plain_rate)}",
+        f"with drafts      {figures.rate(ledger.drafting_rate)}   over "
+        f"{figures.count(ledger.prompts, 'prompt')}, {figures.count(ledger.segments, 'paired segment')}",
+    ]
+
+
+def _acceptance(ledger: Ledger) -> list[str]:
+    counts = ledger.acceptance
+    if counts is None:
+        return []
+    lines = [
+        f"tokens per round {figures.with_span(counts.tokens_per_round)}   "
+        f"{counts.rounds} rounds, at most {ledger.setting.k + 1} each"
+    ]
+    if counts.per_draft is None:
+        return [*lines, "acceptance       — (nothing was drafted)"]
+    lines.append(
+        f"acceptance       {figures.with_span(counts.per_draft)}   per draft (accepted ÷ drafted), 95%, "
+        f"{ledger.setting.rule}, {counts.accepted} of {counts.drafted}"
+    )
+    first = counts.conditional[0]
+    if len(counts.conditional) > 1 and first is not None:
+        each = "  ".join("—" if a is None else f"{a.estimate:.2f}" for a in counts.conditional)
+        lines.append(f"                 {each}   conditional by position (given that all before were accepted)")
+    return lines
+
+
+def _parts(ledger: Ledger) -> list[str]:
+    rows = (
+        ("decode", ledger.decode, "pipelined, plain steps"),
+        ("round", ledger.round, "free rounds"),
+        ("  draft", ledger.draft, "split rounds, catch-up included"),
+        ("  verify", ledger.verify, f"split rounds, up to {ledger.setting.k + 1} positions"),
+        ("  rest", ledger.rest, "split rounds: acceptance, rewind, Python"),
+    )
+    lines = [_part(name, number, note) for name, number, note in rows if number is not None]
+    if ledger.round_steps is not None:
+        lines.append(f"round in decode steps   {figures.with_span(ledger.round_steps)}")
+    return lines
+
+
+def _part(name: str, number: Number, note: str) -> str:
+    mean = f"{figures.ms(number.mean.estimate)} {figures.plus_minus(number.mean)}"
+    return f"{name:<16} {mean:<20} median {figures.ms(number.spread.median)}, n = {number.n}, {note}"
+
+
+def _prediction(ledger: Ledger) -> list[str]:
+    prediction, error = ledger.prediction, ledger.prediction_error
+    if prediction is None:
+        return []
+    line = f"predicted        {figures.rate(prediction.tokens_per_second.estimate)} from split rounds"
+    if error is not None:
+        line += (
+            f", {figures.percent(error.error, signed=True)} "
+            f"[{figures.percent(error.low, signed=True)}, {figures.percent(error.high, signed=True)}] "
+            f"from {figures.rate(error.measured)} measured in other, free rounds"
+        )
+    return [line, *(f"                 {reason}" for reason in ledger.prediction_reasons)]
+
+
+def _kinds(ledger: Ledger) -> list[str]:
+    if len(ledger.kinds) < 2:
+        return []
+    lines = []
+    for row in ledger.kinds:
+        speed = figures.times(row.estimate)
+        p = "—" if row.acceptance.per_draft is None else f"{row.acceptance.per_draft.estimate:.2f}"
+        span = figures.span(row.speedup) or "too few prompts for an interval"
+        lines.append(f"{row.kind:<16} {speed} {span}   p {p}, {figures.count(row.prompts, 'prompt')}")
+    return lines
+
+
+def _output(ledger: Ledger) -> list[str]:
+    output = ledger.output
+    if output is None:
+        return []
+    if output.bugs:
+        return [
+            f"output           DIFFERS from plain greedy at {figures.count(output.bugs, 'place')} by more than a tie "
+            f"(margin {output.margin:.3g} logits): a bug in the model, the cache or the drafter."
+        ]
+    if output.ties:
+        return [
+            f"output           differs from plain greedy at {figures.count(output.ties, 'near tie')} "
+            f"(largest margin {output.margin:.3g} logits), {output.compared} tokens compared"
+        ]
+    return [f"output           = plain greedy, {output.compared} tokens compared"]
+
+
+def _state(session: Session) -> list[str]:
+    lines = []
+    if session.status == "interrupted":
+        lines.append("This session was interrupted: it ends without a footer, and everything recorded is here.")
+    elif session.footer is not None and session.footer.reason:
+        lines.append(f"This session {session.footer.status}: {session.footer.reason}.")
+    lines.extend(f"Note: {note.text}" for note in session.notes)
+    if session.problems:
+        first = session.problems[0]
+        lines.append(
+            f"{figures.count(len(session.problems), 'line')} of the file could not be read; "
+            f"the first is line {first.line}: {first.text}"
+        )
+    return lines
+
+
+def as_object(session: Session, ledger: Ledger) -> dict[str, Any]:
+    """Everything `summary_lines` says, and more, for programs. Times in ms, rates in tokens per second."""
+    counts = ledger.acceptance
+    header = session.header
+    return {
+        "status": session.status,
+        "specview": header.specview,
+        "plan": header.plan,
+        "environment": asdict(header.environment),
+        "model": {**asdict(header.model), "layers": dict(header.model.layers)},
+        "setting": asdict(ledger.setting),
+        "verdict": asdict(ledger.verdict),
+        "prompts": ledger.prompts,
+        "segments": ledger.segments,
+        "plain_tokens_per_second": ledger.plain_rate,
+        "drafting_tokens_per_second": ledger.drafting_rate,
+        "tokens_per_round": _interval(None if counts is None else counts.tokens_per_round),
+        "acceptance": None
+        if counts is None
+        else {
+            "rule": ledger.setting.rule,
+            "drafted": counts.drafted,
+            "accepted": counts.accepted,
+            "rounds": counts.rounds,
+            "per_draft": _interval(counts.per_draft),
+            "mean_accepted": _interval(counts.mean_accepted),
+            "conditional": [_interval(a) for a in counts.conditional],
+            "cumulative": [_interval(a) for a in counts.cumulative],
+        },
+        "round_steps": _interval(ledger.round_steps),
+        "round_steps_at_full_acceptance": _interval(ledger.round_steps_full),
+        "parts_ms": {
+            name: _number(number)
+            for name, number in (
+                ("decode", ledger.decode),
+                ("decode_synchronous", ledger.decode_synchronous),
+                ("round", ledger.round),
+                ("draft", ledger.draft),
+                ("verify", ledger.verify),
+                ("rest", ledger.rest),
+                ("rewind", ledger.rewind),
+            )
+        },
+        "verify_ms_by_width": {str(w): _number(n) for w, n in ledger.verify_by_width.items()},
+        "draft_ms_by_width": {str(w): _number(n) for w, n in ledger.draft_by_width.items()},
+        "prediction": None if ledger.prediction is None else asdict(ledger.prediction),
+        "prediction_error": None if ledger.prediction_error is None else asdict(ledger.prediction_error),
+        "prediction_reasons": list(ledger.prediction_reasons),
+        "kinds": [
+            {
+                "kind": row.kind,
+                "prompts": row.prompts,
+                "speedup": row.estimate,
+                "interval": _interval(row.speedup),
+                "per_draft": _interval(row.acceptance.per_draft),
+            }
+            for row in ledger.kinds
+        ],
+        "output": None if ledger.output is None else asdict(ledger.output),
+        "canary": _interval(ledger.canary),
+        "drift": _interval(ledger.drift),
+        "other_busy": ledger.other_busy,
+        "problems": [asdict(problem) for problem in session.problems],
+    }
+
+
+def _interval(interval: Interval | None) -> dict[str, float | int] | None:
+    return None if interval is None else asdict(interval)
+
+
+def _number(number: Number | None) -> dict[str, Any] | None:
+    if number is None:
+        return None
+    return {
+        "mean": number.mean.estimate,
+        "low": number.mean.low,
+        "high": number.mean.high,
+        "median": number.spread.median,
+        "mad": number.spread.mad,
+        "n": number.n,
+    }

@@ -1,0 +1,227 @@
+"""Records of every kind, every optional field in use somewhere, and the file that keeps them as schema 1."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from specview.profilers.record.records import (
+    SCHEMA,
+    Calibration,
+    Census,
+    Comparison,
+    DrafterFacts,
+    Environment,
+    Footer,
+    Guard,
+    Header,
+    Memory,
+    ModelFacts,
+    Note,
+    Pieces,
+    Probe,
+    PromptFacts,
+    Record,
+    Round,
+    Run,
+    Step,
+)
+
+TARGET = ModelFacts(
+    id="mlx-community/Qwen3-8B-4bit",
+    architecture="qwen3",
+    layers=(("attention", 36), ("mlp", 36)),
+    quantisation="4 bit, group 64",
+    dtype="bfloat16",
+    weight_bytes=4_607_835_136,
+    parameters=8_190_735_360,
+    vocabulary=151_936,
+    tokenizer_hash="sha256:5f1c",
+)
+DRAFT = ModelFacts(
+    id="mlx-community/Qwen3-0.6B-bf16",
+    architecture="qwen3",
+    layers=(("attention", 28), ("mlp", 28)),
+    dtype="bfloat16",
+    weight_bytes=1_192_099_840,
+    vocabulary=151_936,
+    tokenizer_hash="sha256:5f1c",
+)
+RECORDS: tuple[Record, ...] = (
+    Header(
+        schema=SCHEMA,
+        specview="0.1.0",
+        plan="quick",
+        environment=Environment(
+            chip="Apple M4 Pro",
+            os="macOS 15.5",
+            python="3.12.4",
+            mlx="0.32.0",
+            mlx_lm="0.32.1",
+            device="gpu",
+            blas="Accelerate",
+            memory_bytes=51_539_607_552,
+            power="mains",
+        ),
+        model=TARGET,
+        drafter=DrafterFacts(kind="model", model=DRAFT, k=3, detail="greedy"),
+        started_unix_ns=1_783_000_000_000_000_000,
+        text_kept=True,
+        prompts_kept=True,
+    ),
+    Calibration(what="bandwidth", dtype="bfloat16", value=241.5, unit="GB/s", low=238.25, high=244.0, t_ns=1_000),
+    Calibration(what="fence", value=-0.5, unit="us", t_ns=2_000),
+    Census(
+        width=2,
+        block="layer 0",
+        category="matmul",
+        primitive="QuantizedMatmul",
+        count=7,
+        bytes_read=113_246_208,
+        bytes_written=40_960,
+        flops=805_306_368,
+        coverage=0.96875,
+    ),
+    Probe(
+        t_ns=3_000,
+        ruler="queued",
+        part="verify",
+        width=2,
+        context=512,
+        block="layer 0",
+        category="matmul",
+        layer=0,
+        slope_ns=812_345.5,
+        slope_low_ns=790_000.0,
+        slope_high_ns=834_000.25,
+        build_ns=(41_000, 42_000),
+        eval_ns=(1_650_000, 2_460_000),
+        cached=False,
+    ),
+    Probe(
+        t_ns=4_000,
+        ruler="whole",
+        part="decode",
+        width=1,
+        context=512,
+        samples_ns=(31_000_000, 31_250_000, 30_875_000),
+        pipelined=True,
+        run=0,
+    ),
+    Run(
+        run=0,
+        arm="plain",
+        drafter="none",
+        k=0,
+        rule="greedy",
+        temperature=0.0,
+        top_p=1.0,
+        prompt=PromptFacts(suite="code", index=2, kind="code", hash="sha256:77aa", tokens=48),
+        started_ns=5_000,
+    ),
+    Step(
+        run=0,
+        i=0,
+        segment=0,
+        t_ns=6_000,
+        context=48,
+        tokens=1,
+        pieces=("def",),
+        step_ns=31_000_000,
+        pipelined=True,
+        warm_up=True,
+    ),
+    Step(run=0, i=1, segment=0, t_ns=7_000, context=49, tokens=1, step_ns=30_500_000, pipelined=False),
+    Run(
+        run=1,
+        arm="split",
+        drafter="model",
+        k=3,
+        rule="rejection",
+        temperature=0.7,
+        top_p=0.95,
+        seed=11,
+        prompt=PromptFacts(
+            suite="code", index=2, kind="code", hash="sha256:77aa", tokens=48, text="Write\n\ta parser.\n"
+        ),
+        started_ns=8_000,
+    ),
+    Round(
+        run=1,
+        i=0,
+        segment=1,
+        t_ns=9_000,
+        context=48,
+        drafted=3,
+        accepted=1,
+        width=4,
+        tokens=2,
+        pieces=Pieces(committed=("def", " f(\n\t"), rejected=(" 日本", "🙂")),
+        round_ns=61_000_000,
+        draft_ns=9_000_000,
+        catch_up_width=2,
+        verify_ns=50_000_000,
+        rest_ns=2_000_000,
+        rewind_ns=300_000,
+        replay=True,
+    ),
+    Round(
+        run=1,
+        i=1,
+        segment=1,
+        t_ns=10_000,
+        context=50,
+        drafted=3,
+        accepted=3,
+        width=4,
+        tokens=4,
+        round_ns=60_000_000,
+        warm_up=True,
+    ),
+    Memory(
+        t_ns=11_000,
+        active_bytes=6_000_000_000,
+        peak_bytes=6_400_000_000,
+        cache_bytes=75_497_472,
+        target_bytes=4_607_835_136,
+        drafter_bytes=1_192_099_840,
+        others_cpu_fraction=0.07,
+        swap_used_bytes=0,
+        available_bytes=9_000_000_000,
+    ),
+    Memory(t_ns=12_000, active_bytes=1, peak_bytes=2, cache_bytes=3),
+    Guard(
+        t_ns=13_000,
+        code="canary",
+        message="The canary slowed by 12%.",
+        value=0.12,
+        remedy="Close other programs.",
+    ),
+    Guard(t_ns=14_000, code="load", message="Load is high."),
+    Note(t_ns=15_000, text="fans on", tags=("thermal", "desk")),
+    Note(t_ns=16_000, text="fans off"),
+    Comparison(
+        t_ns=17_000,
+        run=1,
+        prompt_index=2,
+        tokens_compared=128,
+        first_difference=77,
+        margin=-0.03125,
+        judged="tie",
+    ),
+    Comparison(t_ns=18_000, run=1, prompt_index=3, tokens_compared=128, judged="equal"),
+    Footer(status="stopped", reason="stopped with q", rounds=2, steps=2, tokens=8, t_ns=19_000),
+)
+
+
+@pytest.fixture(scope="session")
+def records() -> tuple[Record, ...]:
+    """At least one record of every kind, header first and footer last."""
+    return RECORDS
+
+
+@pytest.fixture
+def schema_1_path() -> Path:
+    """The file that holds those records as the first schema wrote them."""
+    return Path(__file__).parent / "fixtures" / "schema-1.specview.jsonl"
