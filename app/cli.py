@@ -1,4 +1,4 @@
-"""The command line: reads arguments, starts what they ask for, prints, and turns errors into one sentence and a status."""
+"""The command line: reads arguments, starts what they ask for, and turns errors into one sentence and a status."""
 
 from __future__ import annotations
 

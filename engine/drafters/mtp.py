@@ -34,7 +34,7 @@ class MtpHead(nn.Module):
     """The layers of a Qwen3-Next MTP head; norms as mlx-lm keeps them (1 added), experts stacked."""
 
     def __init__(self, target: Target) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         from mlx_lm.models.qwen3_next import Qwen3NextDecoderLayer
 
         args = target.model.args
@@ -105,7 +105,7 @@ def load_mtp_head(target: Target, dtype: str | None = None) -> MtpHead:
         if dtype not in DTYPES:
             raise MtpError(f"There is no dtype {dtype!r}: use one of {', '.join(DTYPES)}.")
         as_dtype(head, dtype)
-    mx.eval(head.parameters())
+    mx.eval(head.parameters())  # type: ignore[no-untyped-call]
     head.eval()
     return head
 
@@ -205,7 +205,7 @@ class MtpDrafter:
 
     def weight_bytes(self) -> int:
         """Bytes of the head's weights."""
-        return nbytes(self.head.parameters())
+        return nbytes(self.head.parameters())  # type: ignore[no-untyped-call]
 
     def cache_bytes(self) -> int:
         """Bytes of the head's cache."""

@@ -377,7 +377,7 @@ class Recorder:
                 raise _Interrupted(command)
         return generation.tokens[before:]
 
-    def _events(self, arm: str, generation: Generation, count: int) -> Iterator[Step] | Iterator[Round]:
+    def _events(self, arm: str, generation: Generation, count: int) -> Iterator[Step | Round]:
         if arm == "plain":
             return decode(generation, count, self._clock)
         probe: Probe = SplitProbe(self._clock, mx.eval) if arm == "split" else FreeProbe(self._clock)
