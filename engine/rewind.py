@@ -6,6 +6,7 @@ it is put back to what it was before the pass and the mixer runs again over the
 accepted positions only. During the pass a tape notes what the mixer took in
 and what its projections gave, so that this second run reads no weight matrix
 again; the rest of the layer is never evaluated, because only the state is asked for.
+Gated delta layers go back a shorter way still: see `recurrence`.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from typing import Any
 import mlx.core as mx
 import mlx.nn as nn
 from mlx_lm.models.cache import ArraysCache
+
+from .recurrence import DeltaCall, note_convolution, noted_delta_calls, states_after
 
 _PROJECTIONS = (nn.Linear, nn.QuantizedLinear)
 
@@ -36,6 +39,8 @@ class _Notes:
     """The notes of a mixer's projections; a bare tuple `nn.Module` would take for parameters."""
 
     all: tuple[_Note, ...]
+    home: str
+    convolution: nn.Module | None
 
 
 class _NotedProjection:
@@ -68,9 +73,11 @@ class _TapedMixer:
         cache.mixer, cache.seen = self, (x, args, kwargs)
         for note in self.notes.all:
             note.recording = True
-        y = super().__call__(x, *args, **kwargs)  # type: ignore[misc]
+        with noted_delta_calls(self.notes.home) as calls:
+            y = super().__call__(x, *args, **kwargs)  # type: ignore[misc]
         for note in self.notes.all:
             note.recording = False
+        cache.calls, cache.after_pass = calls, list(cache.cache)
         return y
 
 
@@ -81,6 +88,8 @@ class TapedCache(ArraysCache):
     mixer: Any = None
     seen: Any = None
     before: list[Any]
+    calls: list[DeltaCall]
+    after_pass: list[Any]
 
     def start(self) -> None:
         """Tape the next pass."""
@@ -93,6 +102,10 @@ class TapedCache(ArraysCache):
         self.running = False
         self.cache: list[Any] = list(self.before)
         if kept == 0:
+            return
+        states = states_after(kept, self.calls, self.mixer.notes.convolution, self.after_pass)
+        if states is not None:
+            self.cache = list(states)
             return
         for note in self.mixer.notes.all:
             note.replaying = True
@@ -135,7 +148,7 @@ def _teach(layer: nn.Module) -> None:
             projection.note = _Note()
         kind = type(mixer)
         mixer.__class__ = type(kind.__name__, (_TapedMixer, kind), {})
-        mixer.notes = _Notes(tuple(p.note for p in projections))
+        mixer.notes = _Notes(tuple(p.note for p in projections), kind.__module__, note_convolution(mixer))
 
 
 def start_tape(caches: Sequence[Any]) -> None:
