@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import json
 import sys
 from collections.abc import Sequence
@@ -13,12 +14,15 @@ from rich.console import Console
 from .. import __version__
 from ..engine.errors import SpecviewError
 
-COMMANDS = ("record", "show", "doctor")
+COMMANDS = ("record", "show", "doctor", "watch", "export")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit status: 0, 1 for an error told in one sentence, 2 for wrong usage."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal without × shows ? and goes on
     errors = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
     try:
         return run(parser().parse_args(_with_command(given)))
@@ -34,11 +38,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _with_command(given: list[str]) -> list[str]:
-    """`specview SESSION` shows it; `specview` alone records on the bundled model."""
+    """`specview SESSION` shows it; `specview` alone records on the bundled model: on the screen where there is one."""
     if given and (given[0] in COMMANDS or given[0] in ("-h", "--help", "--version")):
         return given
+    if sys.stdin.isatty() and sys.stdout.isatty():
+        return ["watch", *given]
     if given and not given[0].startswith("-"):
         return ["show", *given]
+    print("specview: no terminal here, so this records without the screen.", file=sys.stderr)
     return ["record", *given]
 
 
@@ -55,6 +62,17 @@ def parser() -> argparse.ArgumentParser:
     show = commands.add_parser("show", help="what a saved session says; needs no MLX")
     show.add_argument("session", type=Path)
     show.add_argument("--json", action="store_true", help="one JSON object")
+    watch = commands.add_parser("watch", help="the screen: a session, a growing file, or a recording of its own")
+    watch.add_argument("session", type=Path, nargs="?", help="a session to open instead of recording one")
+    watch.add_argument("--follow", type=Path, metavar="FILE", help="follow a session that another terminal writes")
+    watch.add_argument("--light", action="store_true", help="start with the light theme")
+    _add_record(watch)
+    export = commands.add_parser("export", help="a picture of a saved session")
+    export.add_argument("session", type=Path)
+    export.add_argument("--as", dest="form", choices=("svg", "png"), default="svg", help="which kind (default svg)")
+    export.add_argument("--size", default="120x40", help="columns x rows (default 120x40)")
+    export.add_argument("--theme", choices=("dark", "light"), default="dark")
+    export.add_argument("-o", "--out", type=Path, help="the file to write (default: named after the session)")
     doctor = commands.add_parser("doctor", help="what of this machine bends measurements, and what to do")
     doctor.add_argument("--json", action="store_true", help="one JSON object")
     return top
@@ -93,6 +111,14 @@ def run(options: argparse.Namespace) -> int:
         from .examination import examine
 
         return examine(options.json)
+    if options.command == "watch":
+        from .watching import watch
+
+        return watch(options)
+    if options.command == "export":
+        from .watching import export
+
+        return export(options)
     from .recording import record_headless
 
     return record_headless(options)
@@ -107,7 +133,7 @@ def show_session(path: Path, as_json: bool) -> int:
     session = read_session(path)
     ledger = ledger_of(session)
     if as_json:
-        print(json.dumps(as_object(session, ledger), ensure_ascii=False))
+        print(json.dumps(as_object(session, ledger)))
     else:
         console = Console(highlight=False, markup=False, soft_wrap=True)
         for line in summary_lines(session, ledger):

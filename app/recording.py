@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import json
 import signal
 import sys
@@ -109,7 +110,7 @@ class Reports:
     def say(self, event: str, **facts: object) -> None:
         """Write one report; nobody reading is no reason to stop measuring."""
         with suppress(OSError, ValueError):
-            self._stream.write(json.dumps({"event": event, **facts}, ensure_ascii=False) + "\n")
+            self._stream.write(json.dumps({"event": event, **facts}) + "\n")
             self._stream.flush()
 
     def loading(self, what: str) -> None:
@@ -130,15 +131,19 @@ def record_headless(options: argparse.Namespace) -> int:
     console = Console(highlight=False, markup=False, soft_wrap=True)
     with _Bar(console) as bar:
         path, _ = _record(options, bar, Steering(), lambda path: None)
-    session = read_session(path)
-    for line in summary_lines(session, ledger_of(session)):
-        console.print(line)
-    console.print(f"Saved: {_shown(path)}")
+    try:
+        session = read_session(path)
+        for line in summary_lines(session, ledger_of(session)):
+            console.print(line)
+    finally:  # also a session too short for a summary is there
+        console.print(f"Saved: {_shown(path)}")
     return 0
 
 
 def _record_controlled(options: argparse.Namespace) -> int:
     reports = Reports(sys.stdout)
+    if isinstance(sys.stdin, io.TextIOWrapper):
+        sys.stdin.reconfigure(encoding="utf8", errors="replace")  # a garbled command is no reason to stop
     try:
         with reports:
             _, footer = _record(
@@ -160,7 +165,11 @@ def _record(
     path: Path = options.out or new_session_path(sessions_folder(), stem, datetime.now())
     with SessionStore.create(path) as store, _StopOnSignal(steering):
         created(path)
-        return path, recorder.record(store)
+        try:
+            return path, recorder.record(store)
+        finally:
+            if not store.counts.records:
+                path.unlink(missing_ok=True)
 
 
 def _recorder_class() -> type[Recorder]:

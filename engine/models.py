@@ -14,6 +14,7 @@ import mlx.core as mx
 import mlx.nn as nn
 
 from .errors import SpecviewError
+from .paths import local_path
 from .trees import named_arrays
 
 BUNDLED = "bundled"
@@ -73,16 +74,19 @@ def _folder_of(source: str) -> Path:
     """The folder that holds the files of `source`, downloading a hub id if that can be done."""
     if source == BUNDLED:
         return BUNDLED_FOLDER
-    path = Path(source).expanduser()
-    if path.is_dir():
-        if not (path / "config.json").is_file():
-            raise ModelError(
-                f"{path.name} holds no config.json, so it is no mlx-lm model: name the folder that "
-                "mlx_lm.convert wrote."
-            )
-        return path
-    if path.is_file():
-        raise ModelError(f"{path.name} is a file: name the folder of the model, not a file in it.")
+    path = local_path(source)
+    try:
+        if path.is_dir():
+            if not (path / "config.json").is_file():
+                raise ModelError(
+                    f"{path.resolve().name} holds no config.json, so it is no mlx-lm model: name the folder that "
+                    "mlx_lm.convert wrote."
+                )
+            return path
+        if path.is_file():
+            raise ModelError(f"{path.name} is a file: name the folder of the model, not a file in it.")
+    except OSError as error:
+        raise ModelError(f"{path.name[:80]} cannot be read ({error.strerror}): name another folder.") from error
     if not _HUB_ID.fullmatch(source):
         raise ModelError(
             f"There is no model folder {source!r} here: give a folder, a hub id such as "
@@ -141,7 +145,7 @@ def public_name(source: str) -> str:
     """How a session names a model: its hub id or the folder's last part; no path leaves the machine."""
     if source == BUNDLED:
         return BUNDLED
-    path = Path(source).expanduser()
+    path = local_path(source)
     return path.resolve().name if path.exists() else source
 
 
@@ -165,6 +169,8 @@ def load_target(source: str = BUNDLED, dtype: str | None = None, trust_remote_co
         raise ModelError(
             f"{name} holds a config.json but no model*.safetensors: convert it with mlx_lm.convert."
         ) from error
+    except OSError as error:
+        raise ModelError(f"{name} cannot be read ({error.strerror}): check the folder and its permissions.") from error
     except json.JSONDecodeError as error:
         raise ModelError(f"The config.json of {name} is not valid JSON: fetch the model again.") from error
     except (ValueError, TypeError, KeyError, AttributeError) as error:

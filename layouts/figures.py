@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from ..profilers.judge.statistics import Interval
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # numpy takes longer to load than the first frame may
+    from ..profilers.judge.statistics import Interval
 
 NONE = "—"
 
@@ -67,3 +70,43 @@ def size(size_bytes: int | None) -> str:
 def count(number: int, noun: str, plural: str | None = None) -> str:
     """1 prompt, 2 prompts."""
     return f"{number} {noun if number == 1 else plural or noun + 's'}"
+
+
+def bare_ms(value: float | None) -> str:
+    """Milliseconds without the unit, for columns that name it: two decimals, one from 100 on."""
+    if value is None:
+        return NONE
+    return f"{value:.2f}" if abs(value) < 100 else f"{value:.1f}"
+
+
+def short_ms(value: float) -> str:
+    """Milliseconds for the ticks of an axis: no more digits than needed below three."""
+    return f"{value:.2f}" if abs(value) < 1 else f"{value:.1f}" if abs(value) < 10 else f"{value:.0f}"
+
+
+def ratio(value: float | None) -> str:
+    """How many times as much, two decimals."""
+    return NONE if value is None else f"{value:.2f}"
+
+
+def share(value: float | None) -> str:
+    """An acceptance or another share of one, two decimals."""
+    return NONE if value is None else f"{value:.2f}"
+
+
+def steps(value: float | None) -> str:
+    """A time in decode steps."""
+    return NONE if value is None else f"{value:.2f} steps"
+
+
+def clock(seconds: float) -> str:
+    """Minutes and seconds, with hours from one hour on, e.g. 00:42."""
+    whole = max(0, int(seconds))
+    hours, rest = divmod(whole, 3600)
+    text = f"{rest // 60:02d}:{rest % 60:02d}"
+    return f"{hours}:{text}" if hours else text
+
+
+def logits(value: float | None) -> str:
+    """A margin between two logits."""
+    return NONE if value is None else f"{value:.3g} logits"

@@ -22,6 +22,7 @@ def summary_lines(session: Session, ledger: Ledger) -> list[str]:
         *_prediction(ledger),
         *_kinds(ledger),
         *_output(ledger),
+        *_memory(ledger),
         *_state(session),
     ]
 
@@ -126,6 +127,17 @@ def _output(ledger: Ledger) -> list[str]:
     return [f"output           = plain greedy, {output.compared} tokens compared"]
 
 
+def _memory(ledger: Ledger) -> list[str]:
+    memory = ledger.memory
+    if memory is None:
+        return []
+    parts = (("target", memory.target_bytes), ("drafter", memory.drafter_bytes), ("caches", memory.cache_bytes))
+    named = ", ".join(f"{name} {figures.size(held)}" for name, held in parts if held)
+    return [
+        f"memory           {named}; MLX holds {figures.size(memory.active_bytes)}, peak {figures.size(memory.peak_bytes)}"
+    ]
+
+
 def _state(session: Session) -> list[str]:
     lines = []
     if session.status == "interrupted":
@@ -190,6 +202,8 @@ def as_object(session: Session, ledger: Ledger) -> dict[str, Any]:
         "prediction": None if ledger.prediction is None else asdict(ledger.prediction),
         "prediction_error": None if ledger.prediction_error is None else asdict(ledger.prediction_error),
         "prediction_reasons": list(ledger.prediction_reasons),
+        "memory": None if ledger.memory is None else asdict(ledger.memory),
+        "rounds_still_needed": ledger.rounds_needed,
         "kinds": [
             {
                 "kind": row.kind,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from statistics import fmean
 
@@ -24,7 +24,7 @@ from .prediction import (
     quotient,
     weighted_sum,
 )
-from .statistics import Interval, Spread, live_interval, median_and_mad, ratio_of_means_interval
+from .statistics import Interval, Spread, live_interval, median_and_mad, ratio_of_means_interval, rounds_still_needed
 from .verdict import Verdict, VerdictFacts, judge
 from .visits import Segment, Setting, Visit, settings_of, tokens_per_ns, visits_of
 
@@ -96,6 +96,8 @@ class Ledger:
     canary: Interval | None
     drift: Interval | None
     other_busy: float | None
+    memory: records.Memory | None
+    rounds_needed: int | None
     kinds: tuple[KindRow, ...]
     verdict: Verdict
     facts: VerdictFacts
@@ -113,8 +115,9 @@ def ledger_of(session: Session, setting: Setting | None = None) -> Ledger:
     steps = [e for s in pairs for e in s.steps]
     rounds = [e for s in pairs for e in s.rounds]
     splits = [e for v in mine for s in v.segments.values() for e in s.splits]
+    runs = {run for v in mine for run in v.runs.values()}
     widths = _probes(session, "verify")
-    draft_widths = _probes(session, "draft")
+    draft_widths = _probes(session, "draft", runs)
     decode_part = _part([e.step_ns for e in steps])
     acceptance = count_rounds([(e.drafted, e.accepted) for e in rounds]) if len(rounds) > 1 else None
     round_steps = _ratio(
@@ -132,7 +135,7 @@ def ledger_of(session: Session, setting: Setting | None = None) -> Ledger:
         segments=len(pairs),
         drafted=sum(e.drafted for e in rounds),
         accepted=sum(e.accepted for e in rounds),
-        budget_spent=session.status == "finished",
+        budget_spent=session.status == "finished" and not (session.footer and session.footer.reason),
         tokens_per_round=None if acceptance is None else acceptance.tokens_per_round,
         round_steps=round_steps,
         round_steps_full=full,
@@ -167,10 +170,12 @@ def ledger_of(session: Session, setting: Setting | None = None) -> Ledger:
         prediction=prediction,
         prediction_error=error,
         prediction_reasons=reasons,
-        output=_output(session),
+        output=_output([o for o in session.outputs if o.run in runs]),
         canary=canary,
         drift=drift,
         other_busy=busy,
+        memory=session.memory[-1] if session.memory else None,
+        rounds_needed=_rounds_needed(facts),
         kinds=_kinds(mine),
         verdict=judge(facts),
         facts=facts,
@@ -211,10 +216,12 @@ def _ratio(tops: Sequence[float], bottoms: Sequence[float]) -> Interval | None:
     return ratio_of_means_interval(tops, bottoms) if len(tops) >= 2 else None
 
 
-def _probes(session: Session, part: str) -> dict[int, list[int]]:
-    """Synchronous whole-graph samples in ns by width."""
+def _probes(session: Session, part: str, runs: Set[int] | None = None) -> dict[int, list[int]]:
+    """Synchronous whole-graph samples in ns by width, of some runs only where probes name theirs."""
     found: dict[int, list[int]] = {}
     for probe in session.probes:
+        if runs is not None and probe.run is not None and probe.run not in runs:
+            continue
         if probe.ruler == "whole" and probe.part == part and not probe.pipelined:
             found.setdefault(probe.width, []).extend(probe.samples_ns or ())
     return found
@@ -387,13 +394,20 @@ def _swapped(session: Session) -> int | None:
     return max(0, max(used) - used[0]) if used else None
 
 
-def _output(session: Session) -> OutputEquality | None:
-    if not session.outputs:
+def _rounds_needed(facts: VerdictFacts) -> int | None:
+    """Rounds until the watched interval excludes 1, at as many a prompt (or segment) as so far."""
+    serial = len(facts.log_ratios) < 3
+    ratios = facts.segment_log_ratios if serial else facts.log_ratios
+    return rounds_still_needed(ratios, facts.rounds, serial=serial) if ratios else None
+
+
+def _output(outputs: Sequence[records.Comparison]) -> OutputEquality | None:
+    if not outputs:
         return None
-    margins = [o.margin for o in session.outputs if o.margin is not None]
+    margins = [o.margin for o in outputs if o.margin is not None]
     return OutputEquality(
-        compared=sum(o.tokens_compared for o in session.outputs),
-        ties=sum(o.judged == "tie" for o in session.outputs),
-        bugs=sum(o.judged == "bug" for o in session.outputs),
+        compared=sum(o.tokens_compared for o in outputs),
+        ties=sum(o.judged == "tie" for o in outputs),
+        bugs=sum(o.judged == "bug" for o in outputs),
         margin=max(margins) if margins else None,
     )

@@ -9,6 +9,8 @@ import mlx.core as mx
 
 SIDE = 384
 REPEATS = 5
+SLOW = 1.05  # a reading so much above the first one calls for a pause
+NAP_S = 0.5
 
 
 class Canary:
@@ -20,6 +22,19 @@ class Canary:
         self._b = mx.random.normal((SIDE, SIDE), key=mx.random.key(1))
         mx.eval(self._a, self._b)
         self.read_ns()
+
+    def cool_down(self, base_ns: float, longest_s: float, sleep: Callable[[float], None]) -> float:
+        """Wait in short naps until the canary is back near `base_ns`; returns the seconds waited.
+
+        Back-to-back work slows wide passes on a hot machine while single steps
+        still look well, so measuring on would lie.
+        """
+        waited = 0.0
+        while waited < longest_s and self.read_ns() > base_ns * SLOW:
+            nap = min(NAP_S, longest_s - waited)
+            sleep(nap)
+            waited += nap
+        return waited
 
     def read_ns(self) -> int:
         """One reading."""

@@ -4,17 +4,9 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 SEGMENT_TOKENS = 32
 DROPPED = 2  # steps or rounds not counted after every switch: the first ones run on a cold pipeline
-
-
-@dataclass(frozen=True, slots=True)
-class Share:
-    """How often a segment also holds split rounds: in `split` of segments (0 to 1)."""
-
-    split: float = 0.5
 
 
 def segment_arms(random_source: random.Random, with_split: bool, baseline: str = "plain") -> tuple[str, ...]:
@@ -57,30 +49,25 @@ class ProbeTurns:
         self._owed_ns = 0.0
         self._cost_ns: dict[int, float] = {}
 
-    def cost_ns(self, width: int) -> float:
-        """Expected time of one probe: as measured, or in proportion to the nearest measured width."""
-        if width in self._cost_ns:
-            return self._cost_ns[width]
-        if not self._cost_ns:
-            return 0.0
-        nearest = min(self._cost_ns, key=lambda n: abs(n - width))
-        return self._cost_ns[nearest] * max(1.0, width / nearest)
+    def cost_ns(self, width: int, step_ns: float) -> float:
+        """Expected time of one probe: as measured, else as if every position cost a whole step."""
+        return self._cost_ns.get(width, width * step_ns)
 
     def spent(self, width: int, ns: int) -> None:
         """A probe of that width took so long."""
         self._cost_ns[width] = float(ns)
         self._owed_ns -= ns
 
-    def next(self, segment_ns: int) -> tuple[int, ...]:
-        """Widths to probe now, after a segment that took so long."""
-        self._owed_ns = min(self._owed_ns + segment_ns * self._duty, segment_ns * 1.0)
+    def next(self, segment_ns: int, step_ns: float) -> tuple[int, ...]:
+        """Widths to probe now, after a segment that took `segment_ns`, at `step_ns` for one position."""
+        self._owed_ns = min(self._owed_ns + segment_ns * self._duty, float(segment_ns))
         planned = list(self.needed)
-        left = self._owed_ns - sum(self.cost_ns(n) for n in planned)
+        left = self._owed_ns - sum(self.cost_ns(n, step_ns) for n in planned)
         for _ in range(len(self._cycle)):
             width = self._cycle[self._at % len(self._cycle)]
-            if self.cost_ns(width) > left:
+            if self.cost_ns(width, step_ns) > left:
                 break
             planned.append(width)
-            left -= self.cost_ns(width)
+            left -= self.cost_ns(width, step_ns)
             self._at += 1
         return tuple(planned)

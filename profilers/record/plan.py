@@ -68,6 +68,8 @@ class Plan:
             raise PlanError(f"--tokens {self.tokens} leaves nothing to measure: ask for at least 1.")
         if self.limit is not None and self.limit < 1:
             raise PlanError(f"--limit {self.limit} leaves no prompt: ask for at least 1.")
+        if self.context is not None and self.context < 1:
+            raise PlanError(f"--context {self.context} leaves no room: ask for at least 1, or leave it out.")
         if not 0 <= self.split <= 1 or not 0 <= self.duty <= 1:
             raise PlanError("Shares of time lie between 0 and 1.")
         return self
@@ -80,5 +82,7 @@ class Plan:
         )
 
     def drafter_name(self) -> str:
-        """How a session names the drafter."""
-        return self.drafter.rstrip("/").rsplit("/", 1)[-1] if self.drafter.count("/") != 1 else self.drafter
+        """How a session names the drafter: a built-in name, a hub id, or the last part of a folder's path."""
+        if re.fullmatch(r"\w[\w.-]*/[\w.-]+", self.drafter):
+            return self.drafter
+        return self.drafter.rstrip("/").rsplit("/", 1)[-1]

@@ -10,6 +10,7 @@ from importlib import resources
 from pathlib import Path
 
 from ...engine.errors import SpecviewError
+from ...engine.paths import local_path
 
 BUNDLED_SUITES = ("english", "chinese", "code")
 LONGEST_FILE_BYTES = 8 * 1024 * 1024
@@ -44,7 +45,7 @@ def load_prompts(wish: str = "all") -> tuple[Prompt, ...]:
     if all(name in BUNDLED_SUITES for name in names):
         suites = [_bundled(name) for name in dict.fromkeys(names)]
         return tuple(prompt for turn in zip(*suites, strict=True) for prompt in turn)
-    return _from_file(Path(wish).expanduser())
+    return _from_file(local_path(wish))
 
 
 def _bundled(name: str) -> list[Prompt]:
@@ -59,7 +60,9 @@ def _parsed(suite: str, text: str) -> list[Prompt]:
             continue
         try:
             entry = json.loads(line)
-            prompts.append(Prompt(suite, len(prompts), str(entry.get("kind", "text")), str(entry["text"])))
+            prompt = Prompt(suite, len(prompts), str(entry.get("kind", "text")), str(entry["text"]))
+            prompt.text.encode()  # half a character, such as "\ud800", is a ValueError
+            prompts.append(prompt)
         except (ValueError, KeyError, AttributeError, TypeError, RecursionError) as error:
             raise PromptError(
                 f'Line {number} of {suite} is no prompt: write one object a line, {{"text": "…"}}.'
@@ -92,7 +95,7 @@ def tokens_of(prompt: Prompt, encode: Sequence[int], longest: int) -> list[int]:
         raise PromptError(f"Prompt {prompt.index} of {prompt.suite} has no tokens: write some text into it.")
     if len(encode) > longest:
         raise PromptError(
-            f"Prompt {prompt.index} of {prompt.suite} has {len(encode)} tokens, more than the {longest} this "
-            "run has room for: shorten it, or raise --context."
+            f"Prompt {prompt.index} of {prompt.suite} has {len(encode)} tokens, more than the "
+            f"{max(0, longest)} this run has room for: shorten it, ask for fewer --tokens, or raise --context."
         )
     return list(encode)

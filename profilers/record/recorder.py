@@ -21,6 +21,7 @@ from ...engine.errors import SpecviewError
 from ...engine.events import Round, Step
 from ...engine.models import Target, describe, load_target
 from ...engine.probe import FreeProbe, Probe, SplitProbe
+from ...engine.trees import nbytes
 from ..measure.canary import Canary
 from ..measure.environment import EnvironmentFacts, environment
 from ..measure.equality import compare_outputs
@@ -30,11 +31,13 @@ from ..measure.whole import Pass, drafter_pass, verify_pass
 from . import records
 from .pieces import PieceWriter
 from .plan import Budget, Plan
+from .privacy import without_paths
 from .prompts import Prompt, load_prompts, tokens_of
 from .steering import Command, Steering
 from .store import SessionStore
 
 Clock = Callable[[], int]
+COOLING_SHARE = 0.1
 
 
 class Watcher(Protocol):
@@ -61,12 +64,14 @@ class _Interrupted(Exception):
 
 @dataclass(slots=True)
 class _Text:
-    """One prompt on its way: the committed tokens so far, and the next segment's number."""
+    """One prompt on its way: committed tokens, how many of them were shown, where this pass ends, the next segment."""
 
     number: int
     prompt: Prompt
     tokens: list[int]
     prompt_tokens: int
+    goal: int
+    shown: int = 0
     segment: int = 0
     ended: bool = False
 
@@ -77,6 +82,14 @@ class _Runs:
 
     by_arm: dict[str, int] = field(default_factory=dict)
     played: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class _Turns:
+    """Which widths of the target and of the drafter are due for a probe."""
+
+    verify: ProbeTurns
+    draft: ProbeTurns
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,10 +122,23 @@ class Recorder:
         self._texts = self._tokenised(self._prompts)
         self._random = random.Random(plan.seed)
         self._runs_opened = 0
+        self._cooled_s = 0.0
+        self._decided_early = False
+        self._turns = self._new_turns()
+        self._target_bytes = nbytes(self.target.model.parameters())
+        self._paused_ns = 0
         self._seen: list[records.Record] = []
 
     def _chosen(self, plan: Plan) -> Drafter:
         return choose_drafter(plan.drafter, self.target, plan.dtype, plan.drafter_dtype, plan.trust_remote_code)
+
+    def _new_turns(self) -> _Turns:
+        """Verify widths 1 and k+1 in every turn, the others in cycles; the drafter's 1 and 2 likewise."""
+        k, widest, duty = self.plan.k, self.plan.widest, self.plan.duty
+        return _Turns(
+            ProbeTurns(sorted({1, k + 1}), range(1, widest + 1), duty),
+            ProbeTurns((1, 2), range(1, k + 2), duty / 3),
+        )
 
     @property
     def longest(self) -> int:
@@ -122,11 +148,12 @@ class Recorder:
         return min(limit, self.plan.context or limit)
 
     def _tokenised(self, prompts: Sequence[Prompt]) -> list[_Text]:
-        room = self.longest - self.plan.tokens - self.plan.k - self.plan.widest
+        generated = -(-self.plan.tokens // SEGMENT_TOKENS) * SEGMENT_TOKENS
+        room = self.longest - generated - self.plan.k - self.plan.widest
         texts = []
         for number, prompt in enumerate(prompts):
             ids = tokens_of(prompt, self._encoded(prompt.text), room)
-            texts.append(_Text(number, prompt, ids, len(ids)))
+            texts.append(_Text(number, prompt, ids, len(ids), len(ids) + self.plan.tokens))
         return texts
 
     def _encoded(self, text: str) -> list[int]:
@@ -167,9 +194,11 @@ class Recorder:
             ended = self._run_all()
             if ended is not None:
                 status, reason = "stopped", ended.reason
+            elif self._decided_early:
+                reason = "every kind of content is decided"
         except BaseException as error:
             with suppress(SpecviewError):  # the first error is the one to tell
-                self._close(store, "failed", str(error) or type(error).__name__)
+                self._close(store, "failed", without_paths(str(error)) or type(error).__name__)
             raise
         return self._close(store, status, reason)
 
@@ -198,11 +227,12 @@ class Recorder:
         self._load.sample()
         self._canary = Canary(self._clock)
         readings = sorted(self._canary.read_ns() for _ in range(7))
+        self._canary_base_ns = float(readings[3])
         self._append(
             records.Calibration(
                 what="canary",
                 dtype="float32",
-                value=float(readings[3]),
+                value=self._canary_base_ns,
                 unit="ns",
                 low=float(readings[1]),
                 high=float(readings[5]),
@@ -219,18 +249,13 @@ class Recorder:
         """
         waiting = list(self._texts)
         while waiting:
-            text = waiting[0]
-            command = self._run_text(text)
-            if command is not None:
-                stop = self._obey(command)
+            command = self._run_text(waiting[0])
+            if command is None:
+                waiting.pop(0)
+            else:
+                stop, waiting = self._obey(command, waiting)
                 if stop is not None:
                     return stop
-                if command.prompts is not None or command.drafter is not None or command.k is not None:
-                    waiting = list(self._texts)
-                elif command.action == "next_prompt":
-                    waiting.pop(0)
-            else:
-                waiting.pop(0)
             if self._spent():
                 return None
             if not waiting:
@@ -242,27 +267,43 @@ class Recorder:
         if self.plan.budget == Budget():
             return []
         kinds = self._undecided(self._seen)
-        return [text for text in self._texts if text.prompt.kind in kinds and not text.ended]
+        self._decided_early = not kinds
+        return self._go_on([text for text in self._texts if text.prompt.kind in kinds and not text.ended])
+
+    def _go_on(self, texts: list[_Text]) -> list[_Text]:
+        """The same texts, each with as many tokens ahead of it as the plan asks for."""
+        for text in texts:
+            text.goal = len(text.tokens) + self.plan.tokens
+        return texts
 
     def _spent(self) -> bool:
         budget = self.plan.budget
         rounds = self._store.counts.rounds
-        return (budget.seconds is not None and self._now() >= budget.seconds * 1e9) or (
+        return (budget.seconds is not None and self._now() - self._paused_ns >= budget.seconds * 1e9) or (
             budget.rounds is not None and rounds >= budget.rounds
         )
 
-    def _obey(self, command: Command) -> Command | None:
-        """Carry a command out; returns the stop command when it is one."""
-        while command.action == "pause":
-            command = self._steering.wait()
-        if command.action == "stop":
-            return command
-        if command.action == "change":
-            self._change(command)
-        return None
+    def _obey(self, command: Command, waiting: list[_Text]) -> tuple[Command | None, list[_Text]]:
+        """Carry a command out, and those that come while it pauses.
 
-    def _change(self, command: Command) -> None:
-        """A new k, drafter or prompts: a wrong wish is noted in the session and changes nothing."""
+        Returns the stop command, if one came, and the prompts that wait now.
+        """
+        paused = False
+        while command.action != "stop":
+            if command.action == "change" and self._change(command):
+                waiting = self._go_on(list(self._texts))
+            elif command.action == "next_prompt":
+                waiting = waiting[1:]
+            paused = command.action == "pause" or (paused and command.action != "resume")
+            if not paused:
+                return None, waiting
+            began = self._clock()
+            command = self._steering.wait()
+            self._paused_ns += self._clock() - began
+        return command, waiting
+
+    def _change(self, command: Command) -> bool:
+        """A new k, drafter or prompts; a wrong wish is noted in the session, changes nothing and returns False."""
         wish = replace(
             self.plan,
             k=self.plan.k if command.k is None else command.k,
@@ -274,31 +315,30 @@ class Recorder:
             drafter = self._chosen(wish) if command.drafter else self.drafter
             texts = self._tokenised(load_prompts(wish.prompts)[: wish.limit]) if command.prompts else self._texts
         except SpecviewError as error:
-            self._append(records.Note(t_ns=self._now(), text=str(error), tags=("refused",)))
-            return
+            self._append(records.Note(t_ns=self._now(), text=without_paths(str(error)), tags=("refused",)))
+            return False
         self.plan, self.drafter, self._texts = wish, drafter, texts
+        self._turns = self._new_turns()
+        return True
 
     def _run_text(self, text: _Text) -> Command | None:
         """One prompt: as many segments as the plan's tokens ask for, or until a command comes."""
         generation = start(self.target, text.tokens, self.drafter, self.longest)
         runs = _Runs()
         splits = SplitTurns(self.plan.split)
-        needed = sorted({1, self.plan.k + 1})
-        others = [n for n in range(1, self.plan.widest + 1) if n not in needed]
-        turns = ProbeTurns(needed, others, self.plan.duty)
-        goal = len(text.tokens) + self.plan.tokens
+        turns = self._turns
         try:
-            while len(generation.tokens) < goal and not text.ended:
+            while len(generation.tokens) < text.goal and not text.ended:
                 room = self.longest - self.plan.k - self.plan.widest
                 if generation.context + SEGMENT_TOKENS > room:
                     text.ended = True
                     break
                 began = self._clock()
                 self._segment(generation, text, runs, splits.next())
-                self._probe_between(generation, text, turns, self._clock() - began)
+                self._probe_between(generation, runs, turns, self._clock() - began)
                 text.tokens = list(generation.tokens)
                 text.segment += 1
-                self._between(generation, text, goal)
+                self._between(generation, text)
                 if self._spent():
                     break
         except _Interrupted as interruption:
@@ -306,7 +346,7 @@ class Recorder:
         self._store.sync()
         return None
 
-    def _between(self, generation: Generation, text: _Text, goal: int) -> None:
+    def _between(self, generation: Generation, text: _Text) -> None:
         """What is read once per segment: memory, the canary, how far it is."""
         load = self._load.sample()
         self._append(
@@ -315,6 +355,7 @@ class Recorder:
                 active_bytes=int(mx.get_active_memory()),
                 peak_bytes=int(mx.get_peak_memory()),
                 cache_bytes=cache_bytes(generation.cache) + self.drafter.cache_bytes(),
+                target_bytes=self._target_bytes,
                 drafter_bytes=self.drafter.weight_bytes(),
                 others_cpu_fraction=load.others_cpu_fraction,
                 swap_used_bytes=load.swap_used_bytes,
@@ -330,21 +371,42 @@ class Recorder:
                 t_ns=self._now(),
             )
         )
-        done = 1.0 - max(0, goal - len(text.tokens)) / self.plan.tokens
+        self._cool_down()
+        done = 1.0 - max(0, text.goal - len(text.tokens)) / self.plan.tokens
         self._watcher.advanced(text.number + done, len(self._texts), self._store.counts.rounds)
+
+    def _cool_down(self) -> None:
+        """Pause while the machine is slower than at the start, at most a tenth of the time so far."""
+        allowed_s = COOLING_SHARE * self._now() * 1e-9 - self._cooled_s
+        if allowed_s <= 0:
+            return
+        waited_s = self._canary.cool_down(self._canary_base_ns, allowed_s, time.sleep)
+        self._cooled_s += waited_s
+        if waited_s > 0:
+            self._append(
+                records.Guard(
+                    t_ns=self._now(),
+                    code="cooling",
+                    message=f"Paused {waited_s:.1f} s because the canary ran slower than at the start.",
+                    value=waited_s,
+                    remedy="Let the machine cool, and close what else runs.",
+                )
+            )
 
     # ----------------------------------------------------------------- segments
 
     def _segment(self, generation: Generation, text: _Text, runs: _Runs, with_split: bool) -> None:
         """All arms of one segment from one snapshot; the generation ends where the drafting arm ended."""
+        for arm in ("plain", "drafting"):  # plain first, so that a reader sees where a visit begins
+            self._run_number(arm, text, runs)
         settle_cache(generation)
         base = _Base(take_snapshot(generation.cache), self.drafter.mark(), tuple(generation.tokens))
         after: _Base | None = None
         written: dict[str, list[int]] = {}
         for arm in segment_arms(self._random, with_split):
             self._to(generation, base)
-            shown = "drafting" in written or arm != "drafting"
-            written.setdefault(arm, self._arm(arm, generation, text, runs, replay=shown))
+            shows = arm == "drafting" and "drafting" not in written
+            written.setdefault(arm, self._arm(arm, generation, text, runs, shows))
             if arm == "drafting" and after is None:
                 settle_cache(generation)
                 after = _Base(take_snapshot(generation.cache), self.drafter.mark(), tuple(generation.tokens))
@@ -359,21 +421,24 @@ class Recorder:
         self.drafter.restore(moment.mark)
         generation.tokens[:] = moment.tokens
 
-    def _arm(self, arm: str, generation: Generation, text: _Text, runs: _Runs, replay: bool) -> list[int]:
-        """One visit of one arm; returns the tokens it wrote."""
+    def _arm(self, arm: str, generation: Generation, text: _Text, runs: _Runs, shows: bool) -> list[int]:
+        """One visit of one arm, whose tokens are shown unless they were before; returns the tokens it wrote."""
         run = self._run_number(arm, text, runs)
-        pieces = PieceWriter(self.target.tokenizer, generation.tokens) if self.plan.keep_text else None
+        pieces = PieceWriter(self.target.tokenizer, generation.tokens) if self.plan.keep_text and shows else None
         before = len(generation.tokens)
         for n, event in enumerate(self._events(arm, generation, SEGMENT_TOKENS)):
             i = runs.played.get(arm, 0)
             runs.played[arm] = i + 1
-            self._append(self._event_record(event, run, i, text.segment, n < DROPPED, replay, pieces))
             tokens = event.tokens if isinstance(event, Round) else (event.token,)
+            known = len(tokens) if not shows else max(0, len(tokens) - len(generation.tokens) + text.shown)
+            self._append(self._event_record(event, run, i, text.segment, n < DROPPED, known, pieces))
+            if shows:
+                text.shown = max(text.shown, len(generation.tokens))
             if any(t in self.target.eos_ids for t in tokens):
                 text.ended = True
                 break
             command = self._steering.poll()
-            if command is not None:
+            if command is not None and command.action != "resume":
                 raise _Interrupted(command)
         return generation.tokens[before:]
 
@@ -420,9 +485,14 @@ class Recorder:
         i: int,
         segment: int,
         warm_up: bool,
-        replay: bool,
+        known: int,
         pieces: PieceWriter | None,
     ) -> records.Step | records.Round:
+        """One event as the session keeps it; the pieces of its first `known` tokens, shown before, are empty."""
+        tokens = event.tokens if isinstance(event, Round) else (event.token,)
+        replay = known >= len(tokens)
+        texts = pieces.committed(tokens) if pieces is not None else ()
+        texts = ("",) * known + texts[known:]
         if isinstance(event, Step):
             return records.Step(
                 run=run,
@@ -431,7 +501,7 @@ class Recorder:
                 t_ns=self._now(),
                 context=event.context,
                 tokens=1,
-                pieces=None if pieces is None or replay else pieces.committed((event.token,)),
+                pieces=None if pieces is None or replay else texts,
                 step_ns=event.step_ns,
                 pipelined=event.pipelined,
                 warm_up=warm_up,
@@ -439,7 +509,7 @@ class Recorder:
             )
         shown = None
         if pieces is not None and not replay:
-            shown = records.Pieces(pieces.committed(event.tokens), pieces.rejected(event.drafted[event.accepted :]))
+            shown = records.Pieces(texts, pieces.rejected(event.drafted[event.accepted :]))
         return records.Round(
             run=run,
             i=i,
@@ -481,26 +551,27 @@ class Recorder:
 
     # ------------------------------------------------------------------- probes
 
-    def _probe_between(self, generation: Generation, text: _Text, turns: ProbeTurns, segment_ns: int) -> None:
+    def _probe_between(self, generation: Generation, runs: _Runs, turns: _Turns, segment_ns: int) -> None:
         """Width probes at the segment's start, over the tokens that really follow; then on to its end."""
         coming = self._after.tokens[len(self._base.tokens) - 1 :]
         coming = coming + self._base.tokens[-self.plan.widest - 1 :]
-        widths = list(turns.next(segment_ns))
-        self._random.shuffle(widths)
-        for _ in range(DROPPED):
-            verify_pass(generation, coming[:1], self._clock)
-        for width in widths:
+        step_ns = min(verify_pass(generation, coming[:1], self._clock).total_ns for _ in range(DROPPED))
+        for width in self._shuffled(turns.verify.next(segment_ns, step_ns)):
             done = verify_pass(generation, coming[:width], self._clock)
-            turns.spent(width, done.total_ns)
-            self._append(self._probe_record("verify", done))
-        steps = sorted({1, 2, *range(1, min(self.plan.k, 4) + 2)}) if self.plan.k else []
-        for width in steps:
+            turns.verify.spent(width, done.total_ns)
+            self._append(self._probe_record("verify", done, runs))
+        for width in self._shuffled(turns.draft.next(segment_ns, step_ns)) if self.plan.k else ():
             step = drafter_pass(self.drafter, coming[:width], generation.context, self._clock)
             if step is not None:
-                self._append(self._probe_record("draft", step))
+                turns.draft.spent(width, 2 * step.total_ns)
+                self._append(self._probe_record("draft", step, runs))
         self._to(generation, self._after)
 
-    def _probe_record(self, part: str, done: Pass) -> records.Probe:
+    def _shuffled(self, widths: Sequence[int]) -> list[int]:
+        return self._random.sample(widths, len(widths))
+
+    def _probe_record(self, part: str, done: Pass, runs: _Runs) -> records.Probe:
+        """A probe names its run, because a draft step of another drafter costs something else."""
         return records.Probe(
             t_ns=self._now(),
             ruler="whole",
@@ -511,6 +582,7 @@ class Recorder:
             build_ns=(done.build_ns,),
             eval_ns=(done.eval_ns,),
             pipelined=False,
+            run=runs.by_arm["drafting"],
         )
 
 
