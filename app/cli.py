@@ -93,6 +93,7 @@ def _add_record(command: argparse.ArgumentParser) -> None:
     add("--seed", type=int, default=0, help="seed of the order of arms (default 0)")
     add("--out", type=Path, help="the session file to write (default: a new one among the sessions)")
     add("--no-chat", action="store_true", help="do not wrap prompts in the model's chat template")
+    add("--no-blocks", action="store_true", help="do not time blocks between segments")
     add("--keep-prompts", action="store_true", help="store the prompts' text, not only their hash")
     add("--no-text", action="store_true", help="leave generated text out of the session")
     add("--trust-remote-code", action="store_true", help="let a model run code of its own")

@@ -21,7 +21,7 @@ from ..engine.errors import SpecviewError
 from ..layouts.summary import summary_lines
 from ..profilers.judge.ledger import ledger_of, undecided_kinds
 from ..profilers.record import records
-from ..profilers.record.plan import Budget, Plan, parsed_budget
+from ..profilers.record.plan import BLOCKS_DUTY, Budget, Plan, parsed_budget
 from ..profilers.record.session import read_session
 from ..profilers.record.steering import Command, Steering
 from ..profilers.record.store import SessionStore, new_session_path
@@ -49,6 +49,7 @@ def plan_of(options: argparse.Namespace) -> Plan:
         tokens=options.tokens,
         budget=parsed_budget(options.budget) if options.budget else Budget(),
         seed=options.seed,
+        blocks_duty=0.0 if options.no_blocks else BLOCKS_DUTY,
         keep_text=not options.no_text,
         keep_prompts=options.keep_prompts,
         context=options.context,

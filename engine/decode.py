@@ -18,7 +18,7 @@ from .drafters import Drafter
 from .errors import SpecviewError
 from .events import Round, Step
 from .models import Target
-from .probe import Probe
+from .probe import Probe, SplitProbe
 from .rewind import rewind, start_tape
 
 LONGEST_DRAFT = 64
@@ -147,6 +147,11 @@ def verify(generation: Generation, drafts: mx.array, keep_hidden: bool) -> tuple
         return None, greedy_choices(target.logits(positions, cache))
     hidden = target.inner(positions, cache=cache)
     return hidden, greedy_choices(target.head(hidden))
+
+
+def splitting(clock: Callable[[], int]) -> SplitProbe:
+    """A probe that waits for MLX at every phase boundary."""
+    return SplitProbe(clock, mx.eval)
 
 
 def settle_cache(generation: Generation) -> None:

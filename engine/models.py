@@ -177,7 +177,7 @@ def load_target(source: str = BUNDLED, dtype: str | None = None, trust_remote_co
         raise ModelError(_unsupported(name, error)) from error
     except RuntimeError as error:
         raise ModelError(
-            f"The weights of {name} cannot be read ({_first_line(error)}): fetch the model again."
+            f"The weights of {name} cannot be read ({first_line(error)}): fetch the model again."
         ) from error
     try:
         tokenizer = load_tokenizer(
@@ -187,19 +187,26 @@ def load_target(source: str = BUNDLED, dtype: str | None = None, trust_remote_co
         )
     except Exception as error:  # tokenizers raise bare Exceptions of many kinds
         raise ModelError(
-            f"The tokenizer of {name} cannot be read ({_first_line(error)}): fetch the model again."
+            f"The tokenizer of {name} cannot be read ({first_line(error)}): fetch the model again."
         ) from error
     model.eval()
+    try:  # what this backend cannot compute shows itself in the first pass
+        mx.eval(model(mx.array([[0]])))
+    except RuntimeError as error:
+        raise ModelError(
+            f"MLX cannot run {name} here ({first_line(error)}): try --dtype float32, or choose another model."
+        ) from error
     return Target(name, source, folder, model, tokenizer, config)
 
 
-def _first_line(error: BaseException) -> str:
+def first_line(error: BaseException) -> str:
+    """The first line of an error's text without folders, at most 160 characters."""
     lines = str(error).strip().splitlines()
-    return re.sub(r"(/[\w.@+-]+)+/", "", lines[0])[:160] if lines else type(error).__name__
+    return re.sub(r"(/[\w.@+-]+)+/", "", lines[0])[:160].rstrip(".") if lines else type(error).__name__
 
 
 def _unsupported(name: str, error: Exception) -> str:
-    text = _first_line(error)
+    text = first_line(error)
     if "trust_remote_code" in str(error):
         return f"{name} wants to run code of its own: read that code, and pass --trust-remote-code if you trust it."
     if "not supported" in text:

@@ -7,6 +7,12 @@ from collections.abc import Iterable
 
 SEGMENT_TOKENS = 32
 DROPPED = 2  # steps or rounds not counted after every switch: the first ones run on a cold pipeline
+COUNTED = 2  # rounds that each visit has left to count at least, even if every draft is accepted
+
+
+def segment_tokens(k: int) -> int:
+    """Tokens of a segment: 32, and more for drafts so long that hardly a round would be left to count."""
+    return max(SEGMENT_TOKENS, (DROPPED + COUNTED) * (k + 1))
 
 
 def segment_arms(random_source: random.Random, with_split: bool, baseline: str = "plain") -> tuple[str, ...]:

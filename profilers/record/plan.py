@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from ...engine.errors import SpecviewError
 
 DEFAULT_TOKENS = 64
+BLOCKS_DUTY = 0.2
 LONGEST_DRAFT = 64
 
 
@@ -38,7 +39,7 @@ def parsed_budget(text: str) -> Budget:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """One recording. `tokens` are generated for each prompt and pass; `split` and `duty` are shares of time."""
+    """One recording. `tokens` are for each prompt and pass; `split`, `duty` and `blocks_duty` are shares of time."""
 
     model: str = "bundled"
     drafter: str = "mtp"
@@ -52,6 +53,7 @@ class Plan:
     seed: int = 0
     split: float = 0.5
     duty: float = 0.15
+    blocks_duty: float = BLOCKS_DUTY
     widest: int = 16
     keep_text: bool = True
     keep_prompts: bool = False
@@ -70,7 +72,7 @@ class Plan:
             raise PlanError(f"--limit {self.limit} leaves no prompt: ask for at least 1.")
         if self.context is not None and self.context < 1:
             raise PlanError(f"--context {self.context} leaves no room: ask for at least 1, or leave it out.")
-        if not 0 <= self.split <= 1 or not 0 <= self.duty <= 1:
+        if not all(0 <= share <= 1 for share in (self.split, self.duty, self.blocks_duty)):
             raise PlanError("Shares of time lie between 0 and 1.")
         return self
 
@@ -78,7 +80,7 @@ class Plan:
         """The plan in one line, for the header; names no path."""
         return (
             f"{self.drafter_name()} k={self.k}, prompts {self.prompts.rsplit('/', 1)[-1]}, {self.tokens} tokens each, "
-            f"split share {self.split:g}, probe duty {self.duty:g}, seed {self.seed}"
+            f"split share {self.split:g}, probe duty {self.duty:g}, block duty {self.blocks_duty:g}, seed {self.seed}"
         )
 
     def drafter_name(self) -> str:

@@ -4,35 +4,31 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any, Protocol
 
 import mlx.core as mx
 
-from ...engine.accept import GREEDY
-from ...engine.cache import Snapshot, cache_bytes, restore, take_snapshot
-from ...engine.decode import Generation, decode, settle_cache, speculate, start
+from ...engine.cache import cache_bytes
+from ...engine.decode import Generation, start
 from ...engine.drafters import Drafter
 from ...engine.drafters.choose import choose_drafter
-from ...engine.drafters.model import DraftModel
 from ...engine.errors import SpecviewError
-from ...engine.events import Round, Step
-from ...engine.models import Target, describe, load_target
-from ...engine.probe import FreeProbe, Probe, SplitProbe
+from ...engine.models import first_line, load_target
 from ...engine.trees import nbytes
 from ..measure.canary import Canary
-from ..measure.environment import EnvironmentFacts, environment
-from ..measure.equality import compare_outputs
+from ..measure.fence import fence_cost
 from ..measure.load import LoadMeter
-from ..measure.schedule import DROPPED, SEGMENT_TOKENS, ProbeTurns, SplitTurns, segment_arms
-from ..measure.whole import Pass, drafter_pass, verify_pass
+from ..measure.schedule import SplitTurns, segment_tokens
 from . import records
-from .pieces import PieceWriter
+from .facts import header_of
 from .plan import Budget, Plan
 from .privacy import without_paths
+from .probing import Probing
 from .prompts import Prompt, load_prompts, tokens_of
+from .segments import Interrupted, Segments, Stretch, Text
 from .steering import Command, Steering
 from .store import SessionStore
 
@@ -52,53 +48,11 @@ class Watcher(Protocol):
         ...
 
 
+class RecorderError(SpecviewError):
+    """A recording that MLX broke off."""
+
+
 Undecided = Callable[[Sequence[records.Record]], tuple[str, ...]]
-
-
-class _Interrupted(Exception):
-    """A command came in the middle of a segment, which is given up."""
-
-    def __init__(self, command: Command) -> None:
-        self.command = command
-
-
-@dataclass(slots=True)
-class _Text:
-    """One prompt on its way: committed tokens, how many of them were shown, where this pass ends, the next segment."""
-
-    number: int
-    prompt: Prompt
-    tokens: list[int]
-    prompt_tokens: int
-    goal: int
-    shown: int = 0
-    segment: int = 0
-    ended: bool = False
-
-
-@dataclass(slots=True)
-class _Runs:
-    """Run numbers of the arms of the current prompt, opened when first used."""
-
-    by_arm: dict[str, int] = field(default_factory=dict)
-    played: dict[str, int] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class _Turns:
-    """Which widths of the target and of the drafter are due for a probe."""
-
-    verify: ProbeTurns
-    draft: ProbeTurns
-
-
-@dataclass(frozen=True, slots=True)
-class _Base:
-    """Where all arms of a segment start from."""
-
-    snapshot: Snapshot
-    mark: Any
-    tokens: tuple[int, ...]
 
 
 class Recorder:
@@ -121,10 +75,10 @@ class Recorder:
         self.drafter = self._chosen(plan)
         self._texts = self._tokenised(self._prompts)
         self._random = random.Random(plan.seed)
-        self._runs_opened = 0
+        self._segments = Segments(self._append, self._now, steering, self._random, clock)
+        self._probing = self._new_probing()
         self._cooled_s = 0.0
         self._decided_early = False
-        self._turns = self._new_turns()
         self._target_bytes = nbytes(self.target.model.parameters())
         self._paused_ns = 0
         self._seen: list[records.Record] = []
@@ -132,13 +86,8 @@ class Recorder:
     def _chosen(self, plan: Plan) -> Drafter:
         return choose_drafter(plan.drafter, self.target, plan.dtype, plan.drafter_dtype, plan.trust_remote_code)
 
-    def _new_turns(self) -> _Turns:
-        """Verify widths 1 and k+1 in every turn, the others in cycles; the drafter's 1 and 2 likewise."""
-        k, widest, duty = self.plan.k, self.plan.widest, self.plan.duty
-        return _Turns(
-            ProbeTurns(sorted({1, k + 1}), range(1, widest + 1), duty),
-            ProbeTurns((1, 2), range(1, k + 2), duty / 3),
-        )
+    def _new_probing(self) -> Probing:
+        return Probing(self.plan, self.target, self._append, self._now, self._random, self._clock)
 
     @property
     def longest(self) -> int:
@@ -147,13 +96,14 @@ class Recorder:
         limit = min(own, 4096) if isinstance(own, int) else 4096
         return min(limit, self.plan.context or limit)
 
-    def _tokenised(self, prompts: Sequence[Prompt]) -> list[_Text]:
-        generated = -(-self.plan.tokens // SEGMENT_TOKENS) * SEGMENT_TOKENS
+    def _tokenised(self, prompts: Sequence[Prompt]) -> list[Text]:
+        segment = segment_tokens(self.plan.k)
+        generated = -(-self.plan.tokens // segment) * segment
         room = self.longest - generated - self.plan.k - self.plan.widest
         texts = []
         for number, prompt in enumerate(prompts):
             ids = tokens_of(prompt, self._encoded(prompt.text), room)
-            texts.append(_Text(number, prompt, ids, len(ids), len(ids) + self.plan.tokens))
+            texts.append(Text(number, prompt, ids, len(ids), len(ids) + self.plan.tokens))
         return texts
 
     def _encoded(self, text: str) -> list[int]:
@@ -164,32 +114,13 @@ class Recorder:
             return ids
         return list(tokenizer.encode(text))
 
-    def header(self, started_unix_ns: int) -> records.Header:
-        """The first record: what runs, on what."""
-        from ... import __version__
-
-        return records.Header(
-            specview=__version__,
-            plan=self.plan.sentence(),
-            environment=environment_record(environment()),
-            model=model_facts(self.target),
-            drafter=records.DrafterFacts(
-                kind=self.drafter.kind,
-                model=model_facts(self.drafter.model) if isinstance(self.drafter, DraftModel) else None,
-                k=self.plan.k,
-            ),
-            started_unix_ns=started_unix_ns,
-            text_kept=self.plan.keep_text,
-            prompts_kept=self.plan.keep_prompts,
-        )
-
     def record(self, store: SessionStore) -> records.Footer:
         """Measure until the plan, the budget or a command ends it; the footer is written in every case but a crash."""
         self._store = store
         self._began_ns = self._clock()
         status, reason = "finished", None
         try:
-            self._append(self.header(time.time_ns()))
+            self._append(header_of(self.plan, self.target, self.drafter, time.time_ns()))
             self._calibrate()
             ended = self._run_all()
             if ended is not None:
@@ -199,6 +130,8 @@ class Recorder:
         except BaseException as error:
             with suppress(SpecviewError):  # the first error is the one to tell
                 self._close(store, "failed", without_paths(str(error)) or type(error).__name__)
+            if isinstance(error, RuntimeError) and str(error).startswith("["):  # as MLX names the operation
+                raise RecorderError(f"MLX broke off ({first_line(error)}): everything up to there is saved.") from error
             raise
         return self._close(store, status, reason)
 
@@ -239,6 +172,17 @@ class Recorder:
                 t_ns=self._now(),
             )
         )
+        fence = fence_cost(self._clock)
+        self._append(
+            records.Calibration(
+                what="fence",
+                value=fence.median_ns,
+                unit="ns",
+                low=fence.low_ns,
+                high=fence.high_ns,
+                t_ns=self._now(),
+            )
+        )
 
     # ------------------------------------------------------------------ prompts
 
@@ -262,7 +206,7 @@ class Recorder:
                 waiting = self._another_pass()
         return None
 
-    def _another_pass(self) -> list[_Text]:
+    def _another_pass(self) -> list[Text]:
         """Prompts to go on with: those of kinds whose speedup still holds 1, while a budget is left."""
         if self.plan.budget == Budget():
             return []
@@ -270,7 +214,7 @@ class Recorder:
         self._decided_early = not kinds
         return self._go_on([text for text in self._texts if text.prompt.kind in kinds and not text.ended])
 
-    def _go_on(self, texts: list[_Text]) -> list[_Text]:
+    def _go_on(self, texts: list[Text]) -> list[Text]:
         """The same texts, each with as many tokens ahead of it as the plan asks for."""
         for text in texts:
             text.goal = len(text.tokens) + self.plan.tokens
@@ -283,7 +227,7 @@ class Recorder:
             budget.rounds is not None and rounds >= budget.rounds
         )
 
-    def _obey(self, command: Command, waiting: list[_Text]) -> tuple[Command | None, list[_Text]]:
+    def _obey(self, command: Command, waiting: list[Text]) -> tuple[Command | None, list[Text]]:
         """Carry a command out, and those that come while it pauses.
 
         Returns the stop command, if one came, and the prompts that wait now.
@@ -318,35 +262,35 @@ class Recorder:
             self._append(records.Note(t_ns=self._now(), text=without_paths(str(error)), tags=("refused",)))
             return False
         self.plan, self.drafter, self._texts = wish, drafter, texts
-        self._turns = self._new_turns()
+        self._probing = self._new_probing()
         return True
 
-    def _run_text(self, text: _Text) -> Command | None:
+    def _run_text(self, text: Text) -> Command | None:
         """One prompt: as many segments as the plan's tokens ask for, or until a command comes."""
         generation = start(self.target, text.tokens, self.drafter, self.longest)
-        runs = _Runs()
+        stretch = Stretch(self.plan, generation, self.drafter, text)
         splits = SplitTurns(self.plan.split)
-        turns = self._turns
         try:
             while len(generation.tokens) < text.goal and not text.ended:
                 room = self.longest - self.plan.k - self.plan.widest
-                if generation.context + SEGMENT_TOKENS > room:
+                if generation.context + segment_tokens(self.plan.k) > room:
                     text.ended = True
                     break
                 began = self._clock()
-                self._segment(generation, text, runs, splits.next())
-                self._probe_between(generation, runs, turns, self._clock() - began)
+                base, after = self._segments.play(stretch, splits.next())
+                self._probing.between(stretch, base, after, self._clock() - began)
+                stretch.go_to(after)
                 text.tokens = list(generation.tokens)
                 text.segment += 1
                 self._between(generation, text)
                 if self._spent():
                     break
-        except _Interrupted as interruption:
+        except Interrupted as interruption:
             return interruption.command
         self._store.sync()
         return None
 
-    def _between(self, generation: Generation, text: _Text) -> None:
+    def _between(self, generation: Generation, text: Text) -> None:
         """What is read once per segment: memory, the canary, how far it is."""
         load = self._load.sample()
         self._append(
@@ -392,226 +336,3 @@ class Recorder:
                     remedy="Let the machine cool, and close what else runs.",
                 )
             )
-
-    # ----------------------------------------------------------------- segments
-
-    def _segment(self, generation: Generation, text: _Text, runs: _Runs, with_split: bool) -> None:
-        """All arms of one segment from one snapshot; the generation ends where the drafting arm ended."""
-        for arm in ("plain", "drafting"):  # plain first, so that a reader sees where a visit begins
-            self._run_number(arm, text, runs)
-        settle_cache(generation)
-        base = _Base(take_snapshot(generation.cache), self.drafter.mark(), tuple(generation.tokens))
-        after: _Base | None = None
-        written: dict[str, list[int]] = {}
-        for arm in segment_arms(self._random, with_split):
-            self._to(generation, base)
-            shows = arm == "drafting" and "drafting" not in written
-            written.setdefault(arm, self._arm(arm, generation, text, runs, shows))
-            if arm == "drafting" and after is None:
-                settle_cache(generation)
-                after = _Base(take_snapshot(generation.cache), self.drafter.mark(), tuple(generation.tokens))
-        if text.segment == 0 or written["plain"] != written["drafting"][: len(written["plain"])]:
-            self._compare(generation, base, text, runs, written)
-        assert after is not None
-        self._to(generation, base)
-        self._base, self._after = base, after
-
-    def _to(self, generation: Generation, moment: _Base) -> None:
-        restore(generation.cache, moment.snapshot)
-        self.drafter.restore(moment.mark)
-        generation.tokens[:] = moment.tokens
-
-    def _arm(self, arm: str, generation: Generation, text: _Text, runs: _Runs, shows: bool) -> list[int]:
-        """One visit of one arm, whose tokens are shown unless they were before; returns the tokens it wrote."""
-        run = self._run_number(arm, text, runs)
-        pieces = PieceWriter(self.target.tokenizer, generation.tokens) if self.plan.keep_text and shows else None
-        before = len(generation.tokens)
-        for n, event in enumerate(self._events(arm, generation, SEGMENT_TOKENS)):
-            i = runs.played.get(arm, 0)
-            runs.played[arm] = i + 1
-            tokens = event.tokens if isinstance(event, Round) else (event.token,)
-            known = len(tokens) if not shows else max(0, len(tokens) - len(generation.tokens) + text.shown)
-            self._append(self._event_record(event, run, i, text.segment, n < DROPPED, known, pieces))
-            if shows:
-                text.shown = max(text.shown, len(generation.tokens))
-            if any(t in self.target.eos_ids for t in tokens):
-                text.ended = True
-                break
-            command = self._steering.poll()
-            if command is not None and command.action != "resume":
-                raise _Interrupted(command)
-        return generation.tokens[before:]
-
-    def _events(self, arm: str, generation: Generation, count: int) -> Iterator[Step | Round]:
-        if arm == "plain":
-            return decode(generation, count, self._clock)
-        probe: Probe = SplitProbe(self._clock, mx.eval) if arm == "split" else FreeProbe(self._clock)
-        return speculate(generation, self.drafter, self.plan.k, count, probe)
-
-    def _run_number(self, arm: str, text: _Text, runs: _Runs) -> int:
-        if arm not in runs.by_arm:
-            number = self._runs_opened
-            self._runs_opened += 1
-            runs.by_arm[arm] = number
-            k = 0 if arm == "plain" else self.plan.k
-            prompt = text.prompt
-            self._append(
-                records.Run(
-                    run=number,
-                    arm="k0" if arm == "drafting" and k == 0 else arm,  # type: ignore[arg-type]
-                    drafter="none" if arm == "plain" else self.plan.drafter_name(),
-                    k=k,
-                    rule=GREEDY,
-                    temperature=0.0,
-                    top_p=1.0,
-                    seed=self.plan.seed,
-                    prompt=records.PromptFacts(
-                        suite=prompt.suite,
-                        index=prompt.index,
-                        kind=prompt.kind,
-                        hash=prompt.hash,
-                        tokens=text.prompt_tokens,
-                        text=prompt.text if self.plan.keep_prompts else None,
-                    ),
-                    started_ns=self._now(),
-                )
-            )
-        return runs.by_arm[arm]
-
-    def _event_record(
-        self,
-        event: Step | Round,
-        run: int,
-        i: int,
-        segment: int,
-        warm_up: bool,
-        known: int,
-        pieces: PieceWriter | None,
-    ) -> records.Step | records.Round:
-        """One event as the session keeps it; the pieces of its first `known` tokens, shown before, are empty."""
-        tokens = event.tokens if isinstance(event, Round) else (event.token,)
-        replay = known >= len(tokens)
-        texts = pieces.committed(tokens) if pieces is not None else ()
-        texts = ("",) * known + texts[known:]
-        if isinstance(event, Step):
-            return records.Step(
-                run=run,
-                i=i,
-                segment=segment,
-                t_ns=self._now(),
-                context=event.context,
-                tokens=1,
-                pieces=None if pieces is None or replay else texts,
-                step_ns=event.step_ns,
-                pipelined=event.pipelined,
-                warm_up=warm_up,
-                replay=replay,
-            )
-        shown = None
-        if pieces is not None and not replay:
-            shown = records.Pieces(texts, pieces.rejected(event.drafted[event.accepted :]))
-        return records.Round(
-            run=run,
-            i=i,
-            segment=segment,
-            t_ns=self._now(),
-            context=event.context,
-            drafted=len(event.drafted),
-            accepted=event.accepted,
-            width=event.width,
-            tokens=len(event.tokens),
-            pieces=shown,
-            round_ns=event.round_ns,
-            draft_ns=event.draft_ns,
-            catch_up_width=event.catch_up_width,
-            verify_ns=event.verify_ns,
-            rest_ns=event.rest_ns,
-            rewind_ns=event.rewind_ns,
-            warm_up=warm_up,
-            replay=replay,
-        )
-
-    def _compare(
-        self, generation: Generation, base: _Base, text: _Text, runs: _Runs, written: dict[str, list[int]]
-    ) -> None:
-        """Greedy output with drafts against without, over one segment."""
-        self._to(generation, base)
-        found = compare_outputs(generation, written["plain"], written["drafting"])
-        self._append(
-            records.Comparison(
-                t_ns=self._now(),
-                run=runs.by_arm["drafting"],
-                prompt_index=text.number,
-                tokens_compared=found.compared,
-                first_difference=found.first_difference,
-                margin=found.margin,
-                judged=found.judged,
-            )
-        )
-
-    # ------------------------------------------------------------------- probes
-
-    def _probe_between(self, generation: Generation, runs: _Runs, turns: _Turns, segment_ns: int) -> None:
-        """Width probes at the segment's start, over the tokens that really follow; then on to its end."""
-        coming = self._after.tokens[len(self._base.tokens) - 1 :]
-        coming = coming + self._base.tokens[-self.plan.widest - 1 :]
-        step_ns = min(verify_pass(generation, coming[:1], self._clock).total_ns for _ in range(DROPPED))
-        for width in self._shuffled(turns.verify.next(segment_ns, step_ns)):
-            done = verify_pass(generation, coming[:width], self._clock)
-            turns.verify.spent(width, done.total_ns)
-            self._append(self._probe_record("verify", done, runs))
-        for width in self._shuffled(turns.draft.next(segment_ns, step_ns)) if self.plan.k else ():
-            step = drafter_pass(self.drafter, coming[:width], generation.context, self._clock)
-            if step is not None:
-                turns.draft.spent(width, 2 * step.total_ns)
-                self._append(self._probe_record("draft", step, runs))
-        self._to(generation, self._after)
-
-    def _shuffled(self, widths: Sequence[int]) -> list[int]:
-        return self._random.sample(widths, len(widths))
-
-    def _probe_record(self, part: str, done: Pass, runs: _Runs) -> records.Probe:
-        """A probe names its run, because a draft step of another drafter costs something else."""
-        return records.Probe(
-            t_ns=self._now(),
-            ruler="whole",
-            part=part,
-            width=done.width,
-            context=done.context,
-            samples_ns=(done.total_ns,),
-            build_ns=(done.build_ns,),
-            eval_ns=(done.eval_ns,),
-            pipelined=False,
-            run=runs.by_arm["drafting"],
-        )
-
-
-def model_facts(target: Target) -> records.ModelFacts:
-    """A model's facts as the header stores them."""
-    facts = describe(target)
-    return records.ModelFacts(
-        id=facts.name,
-        architecture=facts.architecture,
-        layers=facts.layers,
-        quantisation=facts.quantisation,
-        dtype=facts.dtype,
-        weight_bytes=facts.weight_bytes,
-        parameters=facts.parameters,
-        vocabulary=facts.vocabulary,
-        tokenizer_hash=facts.tokenizer_hash,
-    )
-
-
-def environment_record(facts: EnvironmentFacts) -> records.Environment:
-    """The machine's facts as the header stores them."""
-    return records.Environment(
-        chip=facts.chip,
-        os=facts.os,
-        python=facts.python,
-        mlx=facts.mlx,
-        mlx_lm=facts.mlx_lm,
-        device=facts.device,
-        blas=facts.blas,
-        memory_bytes=facts.memory_bytes,
-        power=facts.power,
-    )

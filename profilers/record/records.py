@@ -161,7 +161,10 @@ class Step:
 class Probe:
     """One timing that does not advance the generation: samples, or a slope with its interval, by one ruler.
 
-    `part` is decode, verify or draft. `width` is in positions. Noise can turn slopes negative.
+    `part` says what was timed (decode, verify, draft), `width` is in positions; a slope may be negative by noise.
+    A `block` stands for `layers` blocks of one place: samples are of all of them, a slope is of one. `arrangement`
+    says whether the copies under a slope went round the layers (cycled) or stayed at one (hot); `cached` whether
+    their weights fit the last-level cache.
     """
 
     t_ns: int
@@ -179,6 +182,8 @@ class Probe:
     build_ns: tuple[int, ...] | None = None
     eval_ns: tuple[int, ...] | None = None
     cached: bool | None = None
+    layers: int | None = None
+    arrangement: str | None = None
     pipelined: bool | None = None
     run: int | None = None
 

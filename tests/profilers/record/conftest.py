@@ -98,6 +98,8 @@ RECORDS: tuple[Record, ...] = (
         build_ns=(41_000, 42_000),
         eval_ns=(1_650_000, 2_460_000),
         cached=False,
+        layers=30,
+        arrangement="cycled",
     ),
     Probe(
         t_ns=4_000,

@@ -1,0 +1,557 @@
+"""The recorder on a scripted model that continues the alphabet, with a clock and commands that tests wind up."""
+
+from __future__ import annotations
+
+import itertools
+import json
+
+import mlx.core as mx
+import mlx.nn as nn
+import pytest
+
+from specview.engine import decode as loops
+from specview.engine.models import Target
+from specview.profilers.measure import schedule
+from specview.profilers.record import recorder as recording
+from specview.profilers.record.plan import Budget, Plan
+from specview.profilers.record.prompts import Prompt, PromptError
+from specview.profilers.record.recorder import Recorder, RecorderError
+from specview.profilers.record.session import read_session
+from specview.profilers.record.steering import Command, Steering
+from specview.profilers.record.store import SessionStore
+
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+SEGMENT = 12
+
+
+class Alphabet(nn.Module):
+    """After each letter the next one; keys and values are zeros, so that the cache counts positions."""
+
+    def __init__(self):
+        super().__init__()
+        self.layers = [nn.Identity()]
+        self.weight = mx.roll(mx.eye(len(LETTERS)), 1, axis=1)
+
+    def __call__(self, tokens, cache):
+        nothing = mx.zeros((1, 1, tokens.shape[1], 8))
+        cache[0].update_and_fetch(nothing, nothing)
+        return self.weight[tokens]
+
+
+class Letters:
+    """A tokenizer of lower-case letters."""
+
+    def __init__(self, eos=""):
+        self.eos_token_ids = {LETTERS.index(c) for c in eos}
+
+    def encode(self, text):
+        return [LETTERS.index(c) for c in text]
+
+    def decode(self, ids):
+        return "".join(LETTERS[i] for i in ids)
+
+    def get_vocab(self):
+        return {c: i for i, c in enumerate(LETTERS)}
+
+
+class Orders(Steering):
+    """Commands by the number of the poll they come at, and those that come during a pause."""
+
+    def __init__(self, by_poll=None, paused=()):
+        super().__init__()
+        self.by_poll, self.paused, self.polls = by_poll or {}, list(paused), 0
+
+    def poll(self):
+        self.polls += 1
+        return self.by_poll.get(self.polls)
+
+    def wait(self):
+        return self.paused.pop(0)
+
+
+class Watcher:
+    def __init__(self):
+        self.seen = []
+
+    def loading(self, what):
+        pass
+
+    def advanced(self, prompts_done, prompts_all, rounds):
+        self.seen.append((prompts_done, prompts_all, rounds))
+
+
+class StubCanary:
+    def __init__(self, clock):
+        pass
+
+    def read_ns(self):
+        return 1000
+
+    def cool_down(self, base_ns, longest_s, sleep):
+        return 0.0
+
+
+PROMPTS = (
+    Prompt("letters", 0, "english", "uvwxyzabcd"),
+    Prompt("letters", 1, "code", "fghijfghij"),
+    Prompt("letters", 2, "english", "aaaaa"),
+)
+
+
+@pytest.fixture
+def record(tmp_path, monkeypatch):
+    """Records by a plan; returns the session and its lines in order."""
+    numbers = itertools.count()
+
+    def record(
+        steering=None,
+        prompts=PROMPTS,
+        eos="",
+        longest=512,
+        undecided=lambda records: (),
+        clock=None,
+        watcher=None,
+        **plan,
+    ):
+        target = Target("alphabet", "alphabet", tmp_path, Alphabet(), Letters(eos), {"model_type": "scripted"})
+        target.config["max_position_embeddings"] = longest
+        monkeypatch.setattr(recording, "load_target", lambda *_: target)
+        monkeypatch.setattr(recording, "load_prompts", lambda wish: prompts)
+        monkeypatch.setattr(recording, "Canary", StubCanary)
+        monkeypatch.setattr(schedule, "SEGMENT_TOKENS", SEGMENT)
+        ticks = itertools.count(0, 1_000_000)
+        wishes = {"drafter": "lookup", "k": 2, "limit": 1, "tokens": 16, "widest": 4, **plan}
+        made = Recorder(
+            Plan(**wishes),
+            watcher or Watcher(),
+            steering or Orders(),
+            undecided,
+            clock or (lambda: next(ticks)),
+        )
+        path = tmp_path / f"{next(numbers)}.specview.jsonl"
+        with SessionStore.create(path) as store:
+            try:
+                made.record(store)
+            finally:
+                record.path = path
+        lines = [json.loads(line) for line in path.read_text().splitlines()]
+        return read_session(path), lines
+
+    return record
+
+
+def visits_of_arms(lines, segment=0):
+    """Arms in the order they ran in one segment, with the lines of each visit."""
+    arms = {line["run"]: line["arm"] for line in lines if line["kind"] == "run"}
+    events = [x for x in lines if x["kind"] in ("round", "step") and x["segment"] == segment]
+    visits = []
+    for line in events:
+        arm, place = arms[line["run"]], line["context"]
+        # a visit begins at another arm, or where the same arm starts again
+        if not visits or visits[-1][0] != arm or place <= visits[-1][1][-1]["context"]:
+            visits.append((arm, []))
+        visits[-1][1].append(line)
+    return visits
+
+
+def shown_text(lines):
+    """What a stream shows: pieces of steps and committed pieces of rounds, replays left out."""
+    text = ""
+    for line in lines:
+        if line["kind"] in ("round", "step") and not line.get("replay") and "pieces" in line:
+            pieces = line["pieces"]
+            text += "".join(pieces["committed"] if isinstance(pieces, dict) else pieces)
+    return text
+
+
+def follows(text, prompt):
+    return all((LETTERS.index(b) - LETTERS.index(a)) % 26 == 1 for a, b in itertools.pairwise(prompt[-1] + text))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_arms_run_a_b_b_a_with_split_rounds_at_an_edge(record, seed):
+    _, lines = record(seed=seed)
+    arms = [arm for arm, _ in visits_of_arms(lines)]
+    assert arms.count("split") == 1
+    assert arms.index("split") in (0, 2, 4)
+    pairs = [arm for arm in arms if arm != "split"]
+    assert pairs in (["plain", "drafting", "drafting", "plain"], ["drafting", "plain", "plain", "drafting"])
+
+
+def test_the_order_of_arms_follows_the_seed(record):
+    orders = {seed: [[a for a, _ in visits_of_arms(record(seed=seed)[1], s)] for s in (0, 1)] for seed in (1, 2, 3, 4)}
+    again = [[a for a, _ in visits_of_arms(record(seed=1)[1], s)] for s in (0, 1)]
+    assert orders[1] == again
+    assert len({str(order) for order in orders.values()}) > 1
+
+
+def test_half_of_the_segments_hold_split_rounds(record):
+    _, lines = record(tokens=32, k=1)
+    held = ["split" in [a for a, _ in visits_of_arms(lines, segment)] for segment in range(4)]
+    assert held == [True, False, True, False]
+
+
+def test_two_events_after_every_switch_are_dropped(record):
+    _, lines = record()
+    for _, events in visits_of_arms(lines):
+        flags = [e["warm_up"] for e in events]
+        assert flags == [n < 2 for n in range(len(flags))]
+
+
+def test_all_arms_of_a_segment_start_at_the_same_place(record):
+    _, lines = record()
+    for segment in (0, 1):
+        assert len({events[0]["context"] for _, events in visits_of_arms(lines, segment)}) == 1
+
+
+def test_every_arm_writes_a_segment_of_tokens(record):
+    _, lines = record()
+    for _, events in visits_of_arms(lines):
+        assert SEGMENT <= sum(e["tokens"] for e in events) <= SEGMENT + 2
+
+
+@pytest.mark.parametrize("k", [2, 7, 16])
+def test_long_drafts_that_are_all_accepted_leave_rounds_to_count(record, k):
+    _, lines = record(k=k, prompts=(Prompt("letters", 0, "english", LETTERS * 2 + "abc"),))
+    for arm, events in visits_of_arms(lines):
+        assert sum(not e["warm_up"] for e in events) >= 2, arm
+
+
+def test_the_text_is_shown_once(record):
+    session, lines = record(tokens=40)
+    text = shown_text(lines)
+    assert 40 <= len(text) <= 50
+    assert follows(text, PROMPTS[0].text)
+    assert all(step.replay and step.pieces is None for step in session.steps)
+
+
+def test_only_the_first_drafting_visit_is_no_replay(record):
+    _, lines = record()
+    drafting = [events for arm, events in visits_of_arms(lines) if arm == "drafting"]
+    assert [all(e["replay"] for e in events) for events in drafting] == [False, True]
+    assert not any(e["replay"] for e in drafting[0])
+
+
+def test_events_of_a_run_are_numbered_without_gaps(record):
+    session, _ = record(limit=3)
+    for run in session.runs:
+        events = [e for e in (*session.steps, *session.rounds) if e.run == run.run]
+        assert sorted(e.i for e in events) == list(range(len(events)))
+
+
+def test_every_prompt_opens_its_own_runs_plain_first(record):
+    session, _ = record(limit=2)
+    assert [(r.prompt.index, r.arm) for r in session.runs] == [
+        (0, "plain"),
+        (0, "drafting"),
+        (0, "split"),
+        (1, "plain"),
+        (1, "drafting"),
+        (1, "split"),
+    ]
+    assert [r.run for r in session.runs] == list(range(6))
+
+
+def test_plain_runs_name_no_drafter(record):
+    session, _ = record()
+    assert {(r.arm, r.drafter, r.k) for r in session.runs} == {
+        ("plain", "none", 0),
+        ("drafting", "lookup", 2),
+        ("split", "lookup", 2),
+    }
+
+
+def test_k_0_is_the_drafting_loop_without_drafts(record):
+    session, _ = record(k=0)
+    assert {r.arm for r in session.runs} == {"plain", "k0", "split"}
+    assert {(r.drafted, r.tokens, r.width) for r in session.rounds} == {(0, 1, 1)}
+    assert session.footer.status == "finished"
+
+
+def test_split_rounds_carry_phases_and_free_rounds_none(record):
+    session, _ = record()
+    arm = {r.run: r.arm for r in session.runs}
+    for played in session.rounds:
+        phases = (played.draft_ns, played.verify_ns, played.rest_ns, played.rewind_ns)
+        assert all((p is not None) == (arm[played.run] == "split") for p in phases)
+
+
+def test_the_widths_a_verdict_needs_are_probed_after_every_segment(record):
+    session, _ = record(tokens=32, duty=0.0, blocks_duty=0.0)
+    widths = [p.width for p in session.probes if p.part == "verify"]
+    segments = len({e.segment for e in session.steps})
+    assert sorted(widths) == [1] * segments + [3] * segments
+    assert {(p.ruler, p.pipelined) for p in session.probes} == {("whole", False)}
+    assert all(p.samples_ns == (p.build_ns[0] + p.eval_ns[0],) for p in session.probes)
+
+
+def test_the_canary_and_memory_are_read_once_a_segment(record):
+    session, _ = record(tokens=32)
+    segments = len({e.segment for e in session.steps})
+    assert len(session.memory) == segments
+    assert [c.what for c in session.calibrations] == ["canary", "fence"] + ["canary"] * segments
+
+
+def test_blocks_are_timed_at_both_widths_by_both_rulers(record):
+    session, _ = record(tokens=64)
+    blocks = [p for p in session.probes if p.block is not None]
+    assert {(p.ruler, p.part, p.width) for p in blocks} >= {("fenced", "decode", 1), ("fenced", "verify", 3)}
+    assert any(p.ruler == "queued" for p in blocks)
+    assert all(p.category and p.layers for p in blocks)
+
+
+def test_output_is_compared_in_the_first_segment(record):
+    session, _ = record(tokens=32)
+    assert [(o.judged, o.first_difference, o.margin) for o in session.outputs] == [("equal", None, None)]
+    assert session.outputs[0].tokens_compared >= SEGMENT
+
+
+def test_a_wrongly_accepted_token_is_called_a_bug(record, monkeypatch):
+    right = loops.accept_greedy
+
+    def wrong(drafted, choices):
+        accepted, tokens = right(drafted, choices)
+        return accepted, (*tokens[:-1], (tokens[-1] + 3) % 26)
+
+    monkeypatch.setattr(loops, "accept_greedy", wrong)
+    session, _ = record()
+    assert {o.judged for o in session.outputs} == {"bug"}
+    assert session.outputs[0].first_difference == 0
+    assert session.outputs[0].margin == pytest.approx(1.0)
+
+
+def test_the_footer_counts_what_is_there(record):
+    session, _ = record(limit=2)
+    footer = session.footer
+    assert footer.status == "finished" and footer.reason is None
+    assert footer.rounds == len(session.rounds) and footer.steps == len(session.steps)
+    assert footer.tokens == sum(e.tokens for e in (*session.rounds, *session.steps))
+
+
+def test_without_text_no_piece_is_kept(record):
+    session, _ = record(keep_text=False)
+    assert not session.header.text_kept
+    assert all(e.pieces is None for e in (*session.rounds, *session.steps))
+
+
+@pytest.mark.parametrize("keep", [True, False])
+def test_prompts_are_kept_only_when_asked_for(record, keep):
+    session, lines = record(keep_prompts=keep)
+    assert {r.prompt.text for r in session.runs} == {PROMPTS[0].text if keep else None}
+    assert session.header.prompts_kept is keep
+    if not keep:
+        assert PROMPTS[0].text not in str(lines)
+
+
+def test_an_end_of_text_token_ends_the_prompt_and_not_the_session(record):
+    session, lines = record(eos="m", prompts=(PROMPTS[0], PROMPTS[2]), limit=2, tokens=64)
+    first, second = (shown_text([x for x in lines if x.get("run") in runs]) for runs in ((0, 1, 2), (3, 4, 5)))
+    assert first.endswith("m") or "m" in first[-2:]
+    assert second[:11] == "bcdefghijkl"
+    assert session.footer.status == "finished"
+
+
+def test_a_text_stops_before_the_context_is_full(record):
+    session, _ = record(context=60, tokens=16, budget=Budget(rounds=10_000), undecided=lambda _: ("english",))
+    assert session.footer.status == "finished"
+    assert max(e.context for e in (*session.rounds, *session.steps)) < 60
+    assert len(session.steps) > 16
+
+
+def test_a_prompt_that_just_fits_gets_its_segment(record):
+    room = 64 - SEGMENT - 2 - 4
+    session, _ = record(longest=64, tokens=3, prompts=(Prompt("p", 0, "text", "a" * room),))
+    assert session.rounds and session.steps
+
+
+def test_a_prompt_too_long_is_refused_before_anything_is_written(record, tmp_path):
+    room = 64 - SEGMENT - 2 - 4
+    with pytest.raises(PromptError, match=f"has {room + 1} tokens, more than the {room} this run has room for"):
+        record(longest=64, tokens=3, prompts=(Prompt("p", 0, "text", "a" * (room + 1)),))
+    assert not list(tmp_path.glob("*.jsonl"))
+
+
+# ------------------------------------------------------------------ commands
+
+
+def test_stop_ends_with_a_footer_that_says_why(record):
+    session, _ = record(Orders({7: Command("stop", reason="q was pressed")}))
+    assert (session.footer.status, session.footer.reason) == ("stopped", "q was pressed")
+    assert len(session.rounds) + len(session.steps) == 7
+
+
+def test_change_of_k_opens_new_runs(record):
+    session, _ = record(Orders({25: Command("change", k=1)}))
+    assert [r.k for r in session.runs if r.arm == "drafting"] == [2, 1]
+    new = max(r.run for r in session.runs if r.arm == "drafting")
+    assert all(e.drafted <= 1 for e in session.rounds if e.run >= new)
+    assert session.footer.status == "finished"
+
+
+def test_change_of_drafter_opens_new_runs(record):
+    session, _ = record(Orders({25: Command("change", drafter="none")}))
+    assert [r.drafter for r in session.runs if r.arm == "drafting"] == ["lookup", "none"]
+
+
+def test_a_refused_change_becomes_a_note_and_changes_nothing(record):
+    orders = Orders({60: Command("change", k=1000)})
+    session, lines = record(orders, limit=2)
+    assert ["k = 1000" in note.text for note in session.notes] == [True]
+    assert session.notes[0].tags == ("refused",)
+    assert {r.k for r in session.runs if r.arm != "plain"} == {2}
+    after = lines.index(next(x for x in lines if x["kind"] == "note"))
+    before_it = [x["prompt"]["index"] for x in lines[:after] if x["kind"] == "run"]
+    after_it = [x["prompt"]["index"] for x in lines[after:] if x["kind"] == "run"]
+    assert after_it[0] == before_it[-1], "it goes on with the prompt it was at"
+
+
+def test_a_refused_change_names_no_path(record):
+    session, lines = record(Orders({5: Command("change", drafter="/home/someone/models/draft")}))
+    assert session.notes
+    assert "someone" not in str(lines)
+
+
+def test_pause_waits_and_resume_goes_on_where_it_was(record):
+    orders = Orders({30: Command("pause")}, paused=[Command("resume")])
+    session, lines = record(orders, tokens=24)
+    text = shown_text(lines)
+    assert follows(text, PROMPTS[0].text), "no token is shown twice or left out"
+    assert 24 <= len(text) <= 24 + SEGMENT + 4
+    assert len({r.run for r in session.runs if r.arm == "drafting"}) == 2
+    assert session.footer.status == "finished"
+
+
+@pytest.mark.parametrize("poll", range(1, 60, 6))
+def test_a_pause_at_any_moment_shows_no_token_twice(record, poll):
+    _, lines = record(Orders({poll: Command("pause")}, paused=[Command("resume")]), tokens=24, k=3)
+    assert follows(shown_text(lines), PROMPTS[0].text)
+
+
+def test_a_paused_recording_can_be_stopped(record):
+    orders = Orders({10: Command("pause")}, paused=[Command("pause"), Command("stop", reason="gone")])
+    session, _ = record(orders)
+    assert (session.footer.status, session.footer.reason) == ("stopped", "gone")
+
+
+def test_a_change_during_a_pause_waits_for_resume(record):
+    orders = Orders({10: Command("pause")}, paused=[Command("change", k=1), Command("resume")])
+    session, _ = record(orders)
+    assert orders.paused == []
+    assert [r.k for r in session.runs if r.arm == "drafting"] == [2, 1]
+
+
+def test_next_prompt_during_a_pause_counts(record):
+    orders = Orders({10: Command("pause")}, paused=[Command("next_prompt"), Command("resume")])
+    session, _ = record(orders, limit=2)
+    assert [r.prompt.index for r in session.runs if r.arm == "drafting"] == [0, 1]
+
+
+def test_resume_without_a_pause_gives_nothing_up(record):
+    calm, _ = record()
+    session, _ = record(Orders({10: Command("resume")}))
+    assert len(session.runs) == len(calm.runs)
+    assert len(session.rounds) == len(calm.rounds)
+
+
+def test_next_prompt_goes_on_with_the_next(record):
+    session, _ = record(Orders({5: Command("next_prompt")}), limit=2, tokens=32)
+    assert [r.prompt.index for r in session.runs if r.arm == "plain"] == [0, 1]
+    assert sum(e.run < 2 for e in (*session.rounds, *session.steps)) == 5
+    assert session.footer.status == "finished"
+
+
+# ------------------------------------------------------------------- budgets
+
+
+def test_a_budget_of_rounds_ends_after_the_segment_that_spends_it(record):
+    session, _ = record(limit=3, tokens=64, budget=Budget(rounds=20))
+    assert 20 <= session.footer.rounds <= 20 + 3 * SEGMENT
+    assert session.footer.status == "finished"
+
+
+def test_a_budget_of_seconds_is_kept(record):
+    session, _ = record(limit=3, tokens=400, longest=4096, budget=Budget(seconds=1.0))
+    last = max(e.t_ns for e in session.rounds)
+    assert session.footer.status == "finished"
+    assert last < 1.5e9
+    assert session.footer.t_ns >= 1e9
+
+
+def test_a_pause_costs_no_budget(record):
+    now = itertools.count(0, 1_000_000)
+    late = [0]
+
+    class Slow(Orders):
+        def wait(self):
+            late[0] += 10**12
+            return super().wait()
+
+    orders = Slow({10: Command("pause")}, paused=[Command("resume")])
+    session, _ = record(orders, tokens=64, budget=Budget(seconds=1.0), clock=lambda: next(now) + late[0])
+    assert len(session.rounds) > 30
+
+
+def test_a_budget_goes_on_with_undecided_kinds_only(record):
+    asked = []
+
+    def undecided(so_far):
+        asked.append(len(so_far))
+        return ("code",) if len(asked) < 3 else ()
+
+    session, _ = record(limit=3, tokens=8, budget=Budget(rounds=10_000), undecided=undecided)
+    assert [r.prompt.index for r in session.runs if r.arm == "plain"] == [0, 1, 2, 1, 1]
+    assert len(asked) == 3
+
+
+def test_a_later_pass_continues_the_text(record):
+    again = iter([("english",), ()])
+    _, lines = record(tokens=8, budget=Budget(rounds=10_000), undecided=lambda _: next(again))
+    text = shown_text(lines)
+    assert len(text) >= 16
+    assert follows(text, PROMPTS[0].text)
+
+
+# -------------------------------------------------------------------- endings
+
+
+def test_a_failure_leaves_a_footer_without_paths(record):
+    class Broken(Watcher):
+        def advanced(self, *_):
+            raise FileNotFoundError(2, "No such file", "/home/someone/secret/file.txt")
+
+    with pytest.raises(FileNotFoundError):
+        record(watcher=Broken())
+    session = read_session(record.path)
+    assert session.footer.status == "failed"
+    assert "file.txt" in session.footer.reason and "someone" not in session.footer.reason
+    assert session.rounds
+
+
+def test_mlx_breaking_off_is_one_sentence_and_loses_nothing(record):
+    class Broken(Watcher):
+        def advanced(self, *_):
+            raise RuntimeError("[metal::malloc] Attempting to allocate too much.")
+
+    with pytest.raises(
+        RecorderError, match=r"^MLX broke off \(\[metal::malloc\] .* too much\): everything up to there"
+    ):
+        record(watcher=Broken())
+    session = read_session(record.path)
+    assert session.footer.status == "failed" and session.rounds
+
+
+def test_progress_reaches_the_number_of_prompts(record):
+    watcher = Watcher()
+    record(limit=2, watcher=watcher)
+    done = [d for d, _, _ in watcher.seen]
+    assert done == sorted(done) and done[-1] == 2.0
+    assert {n for _, n, _ in watcher.seen} == {2}
+
+
+def test_the_header_says_what_runs_and_names_no_folder(record, tmp_path):
+    session, lines = record()
+    header = session.header
+    assert (header.model.id, header.model.architecture, header.model.vocabulary) == ("alphabet", "scripted", 26)
+    assert (header.drafter.kind, header.drafter.k) == ("lookup", 2)
+    assert "lookup k=2" in header.plan
+    assert str(tmp_path) not in str(lines)

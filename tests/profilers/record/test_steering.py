@@ -1,0 +1,74 @@
+"""Commands for a running recorder: one JSON object a line, and nothing a line holds may stop it."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+
+from specview.profilers.record.steering import Command, Steering, parsed_command
+
+
+@pytest.mark.parametrize("action", ["pause", "resume", "next_prompt"])
+def test_a_plain_command(action):
+    assert parsed_command(f'{{"action": "{action}"}}') == Command(action)
+
+
+def test_stop_says_who_asked():
+    assert parsed_command('{"action": "stop"}').reason == "the app asked for it"
+
+
+def test_change_carries_what_is_to_change():
+    command = parsed_command('{"action": "change", "k": 3, "drafter": "lookup", "prompts": "code", "more": 1}')
+    assert command == Command("change", k=3, drafter="lookup", prompts="code")
+
+
+@pytest.mark.parametrize("k", ["true", '"3"', "1.5", "null", "[3]"])
+def test_a_k_that_is_no_number_is_left_out(k):
+    assert parsed_command(f'{{"action": "change", "k": {k}}}') == Command("change")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("", "\n", "nonsense", "{", "[]", "3", "null", '"stop"', "{}", "[" * 100_000),
+        *('{"action": "dance"}', '{"action": ["stop"]}', '{"action": {}}'),
+    ],
+)
+def test_a_line_that_makes_no_sense_is_no_command(line):
+    assert parsed_command(line) is None
+
+
+def all_of(steering):
+    """Commands up to the stop that the end of the stream sends."""
+    commands = [steering.wait()]
+    while commands[-1].action != "stop":
+        commands.append(steering.wait())
+    return commands
+
+
+def test_commands_come_in_order_and_the_end_of_the_stream_stops():
+    steering = Steering(io.StringIO('{"action": "pause"}\nwhat?\n{"action": "resume"}\n'))
+    commands = all_of(steering)
+    assert [c.action for c in commands] == ["pause", "resume", "stop"]
+    assert commands[-1].reason == "whoever started the recorder is gone"
+
+
+def test_a_last_line_without_newline_counts():
+    assert [c.action for c in all_of(Steering(io.StringIO('{"action": "pause"}')))] == ["pause", "stop"]
+
+
+def test_a_stream_that_breaks_stops():
+    class Broken(io.StringIO):
+        def __next__(self):
+            raise OSError("gone")
+
+    assert [c.action for c in all_of(Steering(Broken()))] == ["stop"]
+
+
+def test_without_a_stream_nothing_comes():
+    steering = Steering()
+    assert steering.poll() is None
+    steering.send(Command("pause"))
+    assert steering.poll() == Command("pause")
+    assert steering.poll() is None
