@@ -133,9 +133,8 @@ def _memory(ledger: Ledger) -> list[str]:
         return []
     parts = (("target", memory.target_bytes), ("drafter", memory.drafter_bytes), ("caches", memory.cache_bytes))
     named = ", ".join(f"{name} {figures.size(held)}" for name, held in parts if held)
-    return [
-        f"memory           {named}; MLX holds {figures.size(memory.active_bytes)}, peak {figures.size(memory.peak_bytes)}"
-    ]
+    held, peak = figures.size(memory.active_bytes), figures.size(memory.peak_bytes)
+    return [f"memory           {named}; MLX holds {held}, peak {peak}"]
 
 
 def _state(session: Session) -> list[str]:
