@@ -41,7 +41,7 @@ def _with_command(given: list[str]) -> list[str]:
     """`specview SESSION` shows it; `specview` alone records on the bundled model: on the screen where there is one."""
     if given and (given[0] in COMMANDS or given[0] in ("-h", "--help", "--version")):
         return given
-    if sys.stdin.isatty() and sys.stdout.isatty():
+    if (sys.stdin.isatty() and sys.stdout.isatty()) or "--follow" in given:
         return ["watch", *given]
     if given and not given[0].startswith("-"):
         return ["show", *given]

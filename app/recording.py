@@ -25,7 +25,7 @@ from ..profilers.record.plan import BLOCKS_DUTY, Budget, Plan, parsed_budget
 from ..profilers.record.session import read_session
 from ..profilers.record.steering import Command, Steering
 from ..profilers.record.store import SessionStore, new_session_path
-from .settings import sessions_folder
+from .settings import sessions_folder, shown_path
 
 if TYPE_CHECKING:
     from ..profilers.record.recorder import Recorder, Watcher
@@ -137,7 +137,7 @@ def record_headless(options: argparse.Namespace) -> int:
         for line in summary_lines(session, ledger_of(session)):
             console.print(line)
     finally:  # also a session too short for a summary is there
-        console.print(f"Saved: {_shown(path)}")
+        console.print(f"Saved: {shown_path(path)}")
     return 0
 
 
@@ -182,14 +182,6 @@ def _recorder_class() -> type[Recorder]:
             "plain specview on a Mac; saved sessions open without it."
         ) from error
     return Recorder
-
-
-def _shown(path: Path) -> str:
-    """The path as a person would type it from here."""
-    try:
-        return str(path.resolve().relative_to(Path.cwd()))
-    except ValueError:
-        return str(path)
 
 
 class _StopOnSignal:

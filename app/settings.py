@@ -14,3 +14,11 @@ def sessions_folder(package: Path = PACKAGE) -> Path:
     if (package / "pyproject.toml").is_file() and (package / "sessions").is_dir():
         return package / "sessions"
     return platformdirs.user_data_path("specview") / "sessions"
+
+
+def shown_path(path: Path) -> str:
+    """The path as a person would type it from here."""
+    try:
+        return str(path.resolve().relative_to(Path.cwd()))
+    except ValueError:
+        return str(path)

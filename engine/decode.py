@@ -1,7 +1,8 @@
 """The two loops: plain generation, pipelined, and rounds of drafting; both are generators of events.
 
 A generation is a list of committed tokens and a cache that has seen all of
-them but the last. Both loops leave it so, whenever the consumer stops.
+them but the last. Both loops leave it so when they end by themselves; a pipelined
+decode that is left early has one more position in its cache.
 """
 
 from __future__ import annotations
@@ -15,18 +16,11 @@ import mlx.core as mx
 from .accept import accept_greedy, greedy_choices
 from .cache import arrays_of, new_cache, prefill
 from .drafters import Drafter
-from .errors import SpecviewError
 from .events import Round, Step
+from .limits import checked_draft_length
 from .models import Target
 from .probe import Probe, SplitProbe
 from .rewind import rewind, start_tape
-
-LONGEST_DRAFT = 64
-
-
-class DraftLengthError(SpecviewError):
-    """A draft length k that makes no sense."""
-
 
 @dataclass(slots=True)
 class Generation:
@@ -55,7 +49,8 @@ def decode(generation: Generation, count: int, clock: Callable[[], int], pipelin
     """Plain greedy generation of `count` tokens.
 
     Pipelined: step t+1 is submitted before step t is read, as in mlx-lm's
-    `generate_step`; the first step of a call has no predecessor to hide behind.
+    `generate_step`. The first step of a call has no predecessor to hide
+    behind and the last submits no successor: neither is like the others.
     """
     target, cache, tokens = generation.target, generation.cache, generation.tokens
 
@@ -89,8 +84,7 @@ def speculate(generation: Generation, drafter: Drafter, k: int, count: int, prob
     `k` is the longest draft (0: the loop without drafts). With a splitting
     probe the phases are fenced and timed; without, only the round is.
     """
-    if not 0 <= k <= LONGEST_DRAFT:
-        raise DraftLengthError(f"A draft of k = {k} tokens makes no sense: choose k from 0 to {LONGEST_DRAFT}.")
+    checked_draft_length(k)
     committed = 0
     i = 0
     while committed < count:
@@ -101,11 +95,17 @@ def speculate(generation: Generation, drafter: Drafter, k: int, count: int, prob
 
 
 def play_round(generation: Generation, drafter: Drafter, k: int, i: int, probe: Probe) -> Round:
-    """Draft, verify, accept, rewind: one round on a generation and its drafter."""
+    """Draft, verify, accept, rewind: one round on a generation and its drafter.
+
+    The verify graph is built before the drafts are waited for, so that a
+    device may draft meanwhile; a splitting probe charges that build to verify.
+    """
     context = generation.context
     began = probe.now()
     draft = drafter.draft(generation.tokens, k)
+    drafting = probe.now()
     hidden, choices = verify(generation, draft.tokens, drafter.needs_hidden)
+    built = probe.now()
     drafts_there = probe.fence(draft.tokens)
     mx.eval(choices)
     verified = probe.fence(choices)
@@ -127,8 +127,8 @@ def play_round(generation: Generation, drafter: Drafter, k: int, i: int, probe: 
         tokens=tokens,
         round_ns=ended - began,
         catch_up_width=draft.catch_up_width,
-        draft_ns=None if drafts_there is None else drafts_there - began,
-        verify_ns=None if verified is None or drafts_there is None else verified - drafts_there,
+        draft_ns=None if drafts_there is None else drafting - began + drafts_there - built,
+        verify_ns=None if verified is None or drafts_there is None else built - drafting + verified - drafts_there,
         rest_ns=None if verified is None else ended - verified,
         rewind_ns=None if settled is None else settled - rewinding,
     )

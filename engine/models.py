@@ -28,6 +28,10 @@ class ModelError(SpecviewError):
     """A model that cannot be had, with what to do about it."""
 
 
+class NoSuchModelError(ModelError):
+    """A name that is neither a folder here nor a hub id."""
+
+
 @dataclass(frozen=True, slots=True)
 class Target:
     """A loaded language model with its tokenizer.

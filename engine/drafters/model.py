@@ -36,27 +36,28 @@ class DraftModel:
     kind = "model"
     needs_hidden = False
 
-    def __init__(self, model: Target) -> None:
+    def __init__(self, model: Target, longest: int | None = None) -> None:
         self.model = model
+        self._longest = longest
         self._cache: list[Any] = []
         self._pending: tuple[int, ...] = ()
         self._after_steps: list[list[Any]] = []
 
     def begin(self, tokens: Sequence[int], hidden: mx.array | None) -> None:
         """Read the prompt into the drafter's own cache."""
-        self._cache = new_cache(self.model)
+        self._cache = new_cache(self.model, self._longest)
         prefill(self.model, tokens[:-1], self._cache)
         self._pending = tuple(tokens[-1:])
         self._after_steps = []
 
     def draft(self, tokens: Sequence[int], k: int) -> Draft:
         """k tokens, submitted step by step and left lazy."""
+        self._after_steps = []
         if k == 0:
             return Draft(no_tokens(), 0)
         y = mx.array(self._pending)
         width = len(self._pending)
         guesses = []
-        self._after_steps = []
         for _ in range(k):
             y = greedy_choices(self.model.logits(y[None], self._cache)[:, -1:])
             mx.async_eval(y)

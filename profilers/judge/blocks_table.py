@@ -28,7 +28,8 @@ CATEGORIES = (
 class CategoryRow:
     """One op category: ms of a decode pass and of a verify pass by ruler; None where it was not timed.
 
-    `ratio` is verify ÷ decode, both synchronous and on one ruler, which `ratio_ruler` names.
+    `ratio` is verify ÷ decode, both synchronous and on one ruler, which `ratio_ruler` names; it is the same one in all
+    rows of a table, queued once both sides have timed every place.
     """
 
     category: str
@@ -45,6 +46,8 @@ class BlocksTable:
     """Categories in a fixed order, their sums, and the gap to the synchronous whole-graph wall, in ms.
 
     `width` is how many positions the verify blocks had. `fence_ms` is what one fence costs by itself.
+    The queued ruler times one place after another, between segments: until it has timed as many as the fenced one
+    (`queued_places` of `places`) there is no queued sum, because a sum of some blocks would show a false gap.
     """
 
     rows: tuple[CategoryRow, ...]
@@ -55,6 +58,11 @@ class BlocksTable:
     fenced_ms: float | None
     gap: Gap | None
     fence_ms: float | None
+    places: int
+    queued_places: int
+
+
+Places = Mapping[tuple[str, str | None], float]
 
 
 def blocks_table(session: Session, width: int | None = None) -> BlocksTable | None:
@@ -67,63 +75,75 @@ def blocks_table(session: Session, width: int | None = None) -> BlocksTable | No
     widths = [p.width for p in wide]
     if width not in widths:
         width = max(set(widths), key=widths.count) if widths else None
-    verify = [p for p in wide if p.width == width]
-    sums = {
-        (part, ruler): _by_category([p for p in chosen if p.ruler == ruler])
-        for part, chosen in (("decode", decode), ("verify", verify))
+    places = {
+        (part, ruler): _places([p for p in chosen if p.ruler == ruler])
+        for part, chosen in (("decode", decode), ("verify", [p for p in wide if p.width == width]))
         for ruler in ("queued", "fenced")
     }
-    found = {category for by_category in sums.values() for category in by_category}
+    found = {category for each in places.values() for category, _ in each}
     order = [c for c in CATEGORIES if c in found] + sorted(found - set(CATEGORIES))
     wall, build = _whole(session)
-    queued, fenced = _total(sums["decode", "queued"]), _total(sums["decode", "fenced"])
+    all_places = set(places["decode", "queued"]) | set(places["decode", "fenced"])
+    complete = len(places["decode", "queued"]) == len(all_places)
+    queued = sum(places["decode", "queued"].values()) if complete else None
+    ruler = Ruler.QUEUED if complete and set(places["verify", "queued"]) == all_places else Ruler.FENCED
     return BlocksTable(
-        rows=tuple(_row(category, sums) for category in order),
+        rows=tuple(_row(category, places, complete, ruler) for category in order),
         width=width,
         wall_ms=wall,
         build_ms=build,
         queued_ms=queued,
-        fenced_ms=fenced,
+        fenced_ms=sum(places["decode", "fenced"].values()) or None,
         gap=None if not wall or not queued else gap(Span(wall, Ruler.SYNCHRONOUS), Span(queued, Ruler.QUEUED)),
         fence_ms=_fence(session),
+        places=len(all_places),
+        queued_places=len(places["decode", "queued"]),
     )
 
 
-def _row(category: str, sums: Mapping[tuple[str, str], Mapping[str, float]]) -> CategoryRow:
-    decode_queued, decode_fenced = sums["decode", "queued"].get(category), sums["decode", "fenced"].get(category)
-    verify_queued, verify_fenced = sums["verify", "queued"].get(category), sums["verify", "fenced"].get(category)
-    ratio, ruler = None, None
-    pairs = ((Ruler.QUEUED, verify_queued, decode_queued), (Ruler.FENCED, verify_fenced, decode_fenced))
-    for name, top, bottom in pairs:
-        if ratio is None and top is not None and bottom is not None and top > 0 and bottom > 0:
-            ratio, ruler = width_ratio(Span(top, name), Span(bottom, name)), name
-    return CategoryRow(category, decode_queued, decode_fenced, verify_queued, verify_fenced, ratio, ruler)
+def _row(category: str, places: Mapping[tuple[str, str], Places], complete: bool, ruler: Ruler) -> CategoryRow:
+    def of(part: str, ruler: str) -> Places:
+        return {place: ms for place, ms in places[part, ruler].items() if place[0] == category}
+
+    # over the same places only, all of the category's, on one ruler
+    top, bottom = of("verify", str(ruler)), of("decode", str(ruler))
+    every = set(of("decode", "queued")) | set(of("decode", "fenced"))
+    divides = set(top) == set(bottom) == every and _total(top) > 0 and _total(bottom) > 0
+    return CategoryRow(
+        category,
+        (_total(of("decode", "queued")) if of("decode", "queued") else None) if complete else None,
+        _total(of("decode", "fenced")) if of("decode", "fenced") else None,
+        _total(of("verify", "queued")) if of("verify", "queued") else None,
+        _total(of("verify", "fenced")) if of("verify", "fenced") else None,
+        width_ratio(Span(_total(top), ruler), Span(_total(bottom), ruler)) if divides else None,
+        ruler if divides else None,
+    )
 
 
-def _by_category(probes: list[Probe]) -> dict[str, float]:
-    """Σ over a pass's blocks of the mean of each, in ms by category.
+def _places(probes: list[Probe]) -> Places:
+    """What the blocks of each place cost in one pass, in ms: the mean over its probes, Σ over layers timed singly.
 
-    A queued probe of a place, such as model.layers.*.mlp, is the slope of one
-    of its `layers` blocks. Where its copies went round all layers, those that
-    stayed at one (they name it) are left out: hot weights are too fast.
+    A slope is of one of a place's `layers` blocks. Copies that stayed at one layer (hot) are left out where others
+    went round all of them: hot weights are too fast.
     """
+    cycled = {p.block for p in probes if p.slope_ns is not None and p.arrangement != "hot" and p.layer is None}
     values: dict[tuple[str, str | None, int | None], list[float]] = {}
-    cycled = {p.block for p in probes if p.slope_ns is not None and p.layer is None}
     for probe in probes:
-        if probe.slope_ns is not None and probe.layer is not None and probe.block in cycled:
+        hot = probe.arrangement == "hot" or (probe.slope_ns is not None and probe.layer is not None)
+        if probe.category is None or (hot and probe.block in cycled):
             continue
-        times = getattr(probe, "layers", None) or 1
-        samples = probe.samples_ns if probe.slope_ns is None else (probe.slope_ns * times,)
-        if probe.category is not None and samples:
-            values.setdefault((probe.category, probe.block, probe.layer), []).extend(v * MS for v in samples)
-    sums: dict[str, float] = {}
-    for (category, _, _), each in values.items():
-        sums[category] = sums.get(category, 0.0) + fmean(each)
+        layer = None if hot else probe.layer
+        samples = probe.samples_ns if probe.slope_ns is None else (probe.slope_ns * (probe.layers or 1),)
+        if samples:
+            values.setdefault((probe.category, probe.block, layer), []).extend(v * MS for v in samples)
+    sums: dict[tuple[str, str | None], float] = {}
+    for (category, block, _), each in values.items():
+        sums[category, block] = sums.get((category, block), 0.0) + fmean(each)
     return sums
 
 
-def _total(by_category: Mapping[str, float]) -> float | None:
-    return sum(by_category.values()) if by_category else None
+def _total(places: Places) -> float:
+    return sum(places.values())
 
 
 def _whole(session: Session) -> tuple[float | None, float | None]:

@@ -6,10 +6,10 @@ import re
 from dataclasses import dataclass
 
 from ...engine.errors import SpecviewError
+from ...engine.limits import checked_draft_length
 
 DEFAULT_TOKENS = 64
 BLOCKS_DUTY = 0.2
-LONGEST_DRAFT = 64
 
 
 class PlanError(SpecviewError):
@@ -60,12 +60,10 @@ class Plan:
     context: int | None = None
     trust_remote_code: bool = False
     chat: bool = True
-    canary_limit: float = 1.10
 
     def checked(self) -> Plan:
         """This plan, or PlanError with what to change."""
-        if not 0 <= self.k <= LONGEST_DRAFT:
-            raise PlanError(f"A draft of k = {self.k} tokens makes no sense: choose k from 0 to {LONGEST_DRAFT}.")
+        checked_draft_length(self.k)
         if self.tokens < 1:
             raise PlanError(f"--tokens {self.tokens} leaves nothing to measure: ask for at least 1.")
         if self.limit is not None and self.limit < 1:

@@ -49,6 +49,25 @@ def test_hot_copies_are_left_out_where_cycled_ones_exist() -> None:
     assert table is not None and table.queued_ms == pytest.approx(1.0)
 
 
+def test_a_slope_is_of_one_block_and_counts_for_all_layers_of_its_place() -> None:
+    base = Probe(t_ns=0, ruler="queued", part="decode", width=1, context=9, category="MLP", block="layers.*.mlp")
+    probes = (
+        replace(base, slope_ns=2e6, layers=8, arrangement="cycled"),
+        replace(base, slope_ns=1e6, arrangement="hot"),
+    )
+    table = blocks_table(replace(SESSION, probes=probes))
+    assert table is not None and table.queued_ms == pytest.approx(16.0)
+
+
+def test_there_is_no_queued_sum_and_no_gap_before_every_place_was_timed() -> None:
+    queued = [p for p in SESSION.probes if p.ruler == "queued"]
+    some = tuple(p for p in SESSION.probes if p is not queued[0])
+    table = blocks_table(replace(SESSION, probes=some))
+    assert table is not None and table.queued_ms is None and table.gap is None
+    assert (table.queued_places, table.places) == (4, 5)
+    assert {row.ratio_ruler for row in table.rows} == {"fenced"}
+
+
 def test_a_negative_slope_gives_no_ratio() -> None:
     base = Probe(t_ns=0, ruler="queued", part="decode", width=1, context=9, category="misc", block="x", slope_ns=-5.0)
     table = blocks_table(replace(SESSION, probes=(base, replace(base, part="verify", width=2, slope_ns=9.0))))

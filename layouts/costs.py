@@ -1,0 +1,168 @@
+"""What a pass costs, for the three cost panels: decode by two rulers, verify ÷ decode, the break-even line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from statistics import fmean, median
+
+from ..engine.errors import SpecviewError
+from ..profilers.judge.blocks_table import MS, BlocksTable
+from ..profilers.judge.break_even import BreakEvenLine, break_even_line
+from ..profilers.judge.ledger import Ledger, Number
+from ..profilers.record.session import Session
+from . import figures
+from .view_models import (
+    BreakEvenView,
+    CategoryTime,
+    Curve,
+    DecodeView,
+    RatioBar,
+    VerifyView,
+    WhatIf,
+    WhatIfView,
+)
+
+NO_BLOCKS = "blocks are not measured in this session"
+CURVE_POINTS = 101
+P_STEP = 0.05
+CLIFF = 2.5  # times the usual step from one width to the next
+
+
+def decode_view(session: Session, ledger: Ledger | None, table: BlocksTable | None) -> DecodeView:
+    """A decode step: the synchronous whole graph, the sum of its blocks (queued where there is one), the gap."""
+    passes = [
+        p for p in session.probes if p.ruler == "whole" and p.part == "verify" and p.width == 1 and not p.pipelined
+    ]
+    walls = [v * MS for p in passes for v in p.samples_ns or ()]
+    builds = [v * MS for p in passes for v in p.build_ns or ()]
+    evals = [v * MS for p in passes for v in p.eval_ns or ()]
+    whole = fmean(walls) if walls else None
+    pipelined = None if ledger is None or ledger.decode is None else ledger.decode.mean.estimate
+    view = DecodeView(
+        whole_ms=whole,
+        pipelined_ms=pipelined,
+        build_ms=fmean(builds) if builds else None,
+        eval_ms=fmean(evals) if evals else None,
+    )
+    if table is None:
+        return replace(view, message=NO_BLOCKS) if walls else view
+    queued = table.queued_ms is not None
+    times = [(row.category, row.decode_queued_ms if queued else row.decode_fenced_ms) for row in table.rows]
+    return replace(
+        view,
+        sum_ms=table.queued_ms if queued else table.fenced_ms,
+        ruler="queued" if queued else "fenced",
+        waiting="" if queued else _waiting(table),
+        fenced_ms=table.fenced_ms if queued else None,
+        fence_ms=table.fence_ms,
+        gap_ms=None if table.gap is None else table.gap.ms,
+        gap_of_sum=None if table.gap is None else table.gap.of_sum,
+        gap_of_wall=None if table.gap is None else table.gap.of_wall,
+        categories=tuple(CategoryTime(name, ms) for name, ms in times if ms is not None),
+    )
+
+
+def _waiting(table: BlocksTable) -> str:
+    return f"The gap waits for the queued ruler: {table.queued_places} of {table.places} places timed so far."
+
+
+def verify_view(ledger: Ledger | None, table: BlocksTable | None) -> VerifyView:
+    """Verify ÷ decode: by op category on one ruler, and T_verify(n) ÷ T_verify(1) of the whole graph."""
+    categories: tuple[RatioBar, ...] = ()
+    rulers: set[str] = set()
+    if table is not None:
+        categories = tuple(RatioBar(r.category, r.ratio) for r in table.rows if r.ratio is not None)
+        rulers = {str(r.ratio_ruler) for r in table.rows if r.ratio_ruler is not None}
+    widths: dict[int, Number] = {} if ledger is None else ledger.verify_by_width
+    single = widths.get(1)
+    bars: tuple[RatioBar, ...] = ()
+    if ledger is not None and single is not None:
+        here = ledger.setting.k + 1
+        bars = tuple(RatioBar(str(n), w.mean.estimate / single.mean.estimate, n == here) for n, w in widths.items())
+    return VerifyView(
+        message="" if categories else NO_BLOCKS,
+        width=None if table is None else table.width,
+        ruler=" and ".join(sorted(rulers)),
+        categories=categories,
+        widths=bars,
+        cliffs=_cliffs(widths),
+    )
+
+
+def _cliffs(widths: Mapping[int, Number]) -> tuple[str, ...]:
+    """The widths at which the next position costs far more than usual, beyond both intervals."""
+    neighbours = [(n, widths[n], widths[n + 1]) for n in widths if n + 1 in widths]
+    if len(neighbours) < 4:
+        return ()
+    usual = median(after.spread.median - before.spread.median for _, before, after in neighbours)
+    least = max(usual, 0.02 * min(w.mean.estimate for w in widths.values())) * CLIFF
+    return tuple(
+        str(n + 1)
+        for n, before, after in neighbours
+        if after.mean.low - before.mean.high > 0 and after.spread.median - before.spread.median > least
+    )
+
+
+def break_even_view(ledger: Ledger | None, shares: Mapping[int, float], what_if: WhatIf) -> BreakEvenView:
+    """The measured line and point, and beside them the answer to a what-if."""
+    if ledger is None:
+        return BreakEvenView(message="Rounds are still to be measured.")
+    try:
+        line = break_even_line(ledger, shares)
+    except SpecviewError as error:
+        return BreakEvenView(message=str(error))
+    answer, refusal = None, ""
+    if what_if != WhatIf():
+        try:
+            answer = _answer(ledger, shares, line, what_if)
+        except SpecviewError as error:
+            refusal = str(error)
+    p = line.alpha
+    return BreakEvenView(
+        curve=_curve(line),
+        p=p.estimate,
+        p_low=max(0.0, p.low),
+        p_high=min(1.0, p.high),
+        limit_ms=line.limit_ms(p.estimate),
+        decode_ms=line.decode_ms,
+        symbol="p" if line.k == 1 else "α",
+        note=line.inferred,
+        what_if=answer,
+        what_if_message=refusal,
+    )
+
+
+def _answer(ledger: Ledger, shares: Mapping[int, float], line: BreakEvenLine, what_if: WhatIf) -> WhatIfView:
+    moved = line if what_if.k is None else break_even_line(ledger, shares, what_if.k)
+    p = line.alpha.estimate if what_if.p is None else what_if.p
+    return WhatIfView(
+        p=p,
+        k=moved.k,
+        p_asked=what_if.p is not None,
+        k_asked=what_if.k is not None,
+        curve=_curve(moved),
+        limit_ms=moved.limit_ms(p),
+        speedup=moved.speedup(p),
+        note=moved.inferred,
+    )
+
+
+def _curve(line: BreakEvenLine) -> Curve:
+    limits = tuple(line.limit_ms(i / (CURVE_POINTS - 1)) for i in range(CURVE_POINTS))
+    return Curve(line.k, limits, line.verify_ms, line.crossing())
+
+
+def moved_p(view: BreakEvenView, by: int) -> float | None:
+    """The next p to ask about, `by` steps of 0.05 on, on whole steps; None where nothing is measured."""
+    now = view.what_if.p if view.what_if is not None else view.p
+    if now is None:
+        return None
+    on_grid = round(now / P_STEP)
+    step = on_grid + by if abs(on_grid * P_STEP - now) < 1e-9 or (on_grid * P_STEP - now) * by < 0 else on_grid
+    return min(1.0, max(0.0, round(step * P_STEP, 2)))
+
+
+def number_text(number: Number | None) -> str:
+    """A part of a round: its mean with the interval's half width."""
+    return figures.NONE if number is None else f"{figures.ms(number.mean.estimate)} {figures.plus_minus(number.mean)}"

@@ -1,0 +1,122 @@
+"""The verdict in words: from a ledger, or from nothing yet, to the first lines of the screen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from . import figures
+from .view_models import BreakEvenView, HeadlineKind, HeadlineView, Live
+
+if TYPE_CHECKING:
+    from ..profilers.judge.ledger import Ledger
+    from ..profilers.judge.verdict import GuardFinding
+
+WORDS: dict[HeadlineKind, str] = {
+    "wins": "WINS",
+    "loses": "LOSES",
+    "cannot_win": "CANNOT WIN",
+    "too_close": "TOO CLOSE",
+    "refused": "NO VERDICT",
+    "measuring": "MEASURING",
+    "problem": "PROBLEM",
+}
+UNFINISHED = ("loading", "recording", "paused", "following", "waiting", "stalled")
+
+
+def first_headline(live: Live) -> HeadlineView:
+    """Before there is a session to speak of."""
+    if live.trouble and live.state in ("ended", "waiting"):
+        return HeadlineView("problem", WORDS["problem"], live.trouble, "", "")
+    if live.state == "loading":
+        what = f"loading {live.doing}" if live.doing else "starting the recorder"
+        return HeadlineView(
+            "measuring", "LOADING", f"{what} …", "The first numbers come a few seconds after the model is there.", ""
+        )
+    return HeadlineView("measuring", "WAITING", f"for {live.name or 'a session'} …", "Nothing is written yet.", "")
+
+
+def known_headline(live: Live, why: str) -> HeadlineView:
+    """With a session whose numbers cannot be computed yet, and why not."""
+    if live.state in UNFINISHED:
+        return HeadlineView("measuring", WORDS["measuring"], why, "", "")
+    return HeadlineView("refused", WORDS["refused"], why, "", "")
+
+
+def headline(ledger: Ledger, live: Live, break_even: BreakEvenView) -> HeadlineView:
+    """The verdict of a ledger; a refused one shows its reason and remedy and no speed."""
+    verdict, facts = ledger.verdict, ledger.facts
+    if verdict.kind == "refused" or verdict.speedup is None:
+        codes = [finding.code for finding in verdict.findings]
+        if codes[:1] == ["too_few_rounds"] and live.state in UNFINISHED:
+            so_far = (
+                f"{figures.count(facts.rounds, 'round')} in {figures.count(facts.segments, 'pair')} of segments, "
+                f"{figures.count(len(facts.log_ratios), 'prompt')} so far …"
+            )
+            third = _also(verdict.findings[1:]) or _parts_so_far(ledger)
+            return HeadlineView("measuring", WORDS["measuring"], so_far, verdict.remedy, third)
+        return HeadlineView("refused", WORDS["refused"], verdict.reason, verdict.remedy, _also(verdict.findings[1:]))
+    rates = f"{_bare_rate(ledger.drafting_rate)} vs {figures.rate(ledger.plain_rate)}, end to end"
+    s = verdict.speedup
+    first = f"{figures.times(s.estimate)} measured, {figures.span(s)} ({rates}){_predicted(ledger)}"
+    scope = " This prompt only." if verdict.scope == "this prompt only" else ""
+    return HeadlineView(verdict.kind, WORDS[verdict.kind], first, _why(ledger) + scope, _limit(break_even, ledger))
+
+
+def _also(findings: Sequence[GuardFinding]) -> str:
+    return " ".join(f"Also: {finding.message}" for finding in findings)
+
+
+def _predicted(ledger: Ledger) -> str:
+    prediction, error = ledger.prediction, ledger.prediction_error
+    if prediction is None or error is None:
+        return ""
+    return (
+        f" · {figures.times(prediction.speedup.estimate)} predicted ({figures.percent(error.error, signed=True)} tok/s)"
+    )
+
+
+def _why(ledger: Ledger) -> str:
+    verdict, facts = ledger.verdict, ledger.facts
+    tokens, steps, full, most = facts.tokens_per_round, facts.round_steps, facts.round_steps_full, facts.most_tokens
+    cost = verdict.reason
+    if tokens is not None and steps is not None:
+        cost = (
+            f"A round costs {figures.ratio(steps.estimate)} decode steps and yields "
+            f"{figures.ratio(tokens.estimate)} tokens."
+        )
+    if verdict.kind == "cannot_win" and full is not None and most is not None:
+        return (
+            f"{cost} Even at p = 1 it yields {figures.ratio(most)} for {figures.ratio(full.estimate)}: "
+            "no draft can win until verify gets cheaper."
+        )
+    if verdict.kind == "too_close" and verdict.still_needed:
+        units = "prompt" if verdict.scope == "prompts" else "segment"
+        return f"{cost} About {figures.count(verdict.still_needed, f'more {units}')} may settle it."
+    return f"{cost} {verdict.remedy}"
+
+
+def _limit(view: BreakEvenView, ledger: Ledger) -> str:
+    if view.curve is None or view.limit_ms is None or view.decode_ms is None:
+        return ""
+    text = (
+        f"Break-even at this {view.symbol}: verify({view.curve.k + 1}) ≤ {figures.ms(view.limit_ms)} "
+        f"({figures.steps(view.limit_ms / view.decode_ms)}), now {figures.bare_ms(view.curve.verify_ms)}"
+        f" ({figures.steps(view.curve.verify_ms / view.decode_ms)})."
+    )
+    if view.curve.crossing is None:
+        return f"{text} No {view.symbol} breaks even at this verify."
+    return f"{text} At this verify it takes {view.symbol} ≥ {figures.share(view.curve.crossing)}."
+
+
+def _parts_so_far(ledger: Ledger) -> str:
+    known = [
+        f"{name} {figures.ms(number.mean.estimate)}"
+        for name, number in (("decode", ledger.decode), ("round", ledger.round), ("verify", ledger.verify))
+        if number is not None
+    ]
+    return f"Known so far: {' · '.join(known)}." if known else ""
+
+
+def _bare_rate(tokens_per_second: float | None) -> str:
+    return figures.NONE if tokens_per_second is None else figures.significant(tokens_per_second)

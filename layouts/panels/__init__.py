@@ -1,0 +1,1 @@
+"""One panel a file: each renders one view model and knows no session."""

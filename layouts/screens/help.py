@@ -1,0 +1,48 @@
+"""The help: the focused panel explained with its formula and numbers, then every key."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Static
+
+from ..explanations import Explanation
+
+
+class HelpScreen(ModalScreen[None]):
+    """One explanation and the keys; any of its own keys closes it."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,question_mark,q", "dismiss", "Close"),
+    ]
+
+    def __init__(self, told: Explanation, keys: Sequence[tuple[str, str, str]]) -> None:
+        super().__init__()
+        self._told, self._keys = told, keys
+
+    def compose(self) -> ComposeResult:
+        """A window that scrolls."""
+        with VerticalScroll(classes="window") as window:
+            window.border_title = Content(f"Help · {self._told.title}")
+            window.border_subtitle = Content("esc closes · page down for more")
+            yield Static(self._content(), markup=False)
+
+    def _content(self) -> Content:
+        told = self._told
+        width = max(len(key) for key, _, _ in self._keys)
+        parts = [Content(f"{words}\n") for words in told.words]
+        parts += [Content.styled(f"  {formula}", "bold") for formula in told.formula]
+        parts += [Content(""), Content.styled("Now", "bold")]
+        parts += [Content(f"  {number}") for number in told.numbers]
+        parts += [Content(""), Content.styled("Keys", "bold")]
+        parts += [
+            Content.assemble((f"  {key.ljust(width)}  ", "bold"), f"{name}: {words}") for key, name, words in self._keys
+        ]
+        parts.append(Content(f"  {'^p'.ljust(width)}  Palette: every action by name"))
+        return Content("\n").join(parts)

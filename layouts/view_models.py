@@ -1,0 +1,205 @@
+"""What the panels of the dashboard render: frozen, plain, comparable; numbers are raw, times in ms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+HeadlineKind = Literal["wins", "loses", "cannot_win", "too_close", "refused", "measuring", "problem"]
+LiveState = Literal["loading", "recording", "paused", "stalled", "following", "saved", "ended", "waiting"]
+PieceKind = Literal["accepted", "own", "rejected", "plain", "mark"]
+Tone = Literal["", "good", "bad", "warn", "quiet"]
+
+
+@dataclass(frozen=True, slots=True)
+class Live:
+    """What the app knows beside the file: what its recorder does, and what looking costs.
+
+    `progress` is prompts done and prompts planned; `looking` is this app's
+    share of all cores; `trouble` is a sentence about the recorder or the file.
+    """
+
+    state: LiveState = "waiting"
+    name: str = ""
+    doing: str = ""
+    progress: tuple[float, int] | None = None
+    trouble: str = ""
+    looking: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WhatIf:
+    """A question: what if p were this, what if k were that; None keeps the measured one."""
+
+    p: float | None = None
+    k: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StatusView:
+    """The line at the top: what runs, the state in a word, how far."""
+
+    title: str
+    state: LiveState
+    word: str
+    seconds: float | None
+    progress: tuple[float, int] | None
+
+
+@dataclass(frozen=True, slots=True)
+class HeadlineView:
+    """The verdict: its kind, its word, the rest of the first line, and two lines under it."""
+
+    kind: HeadlineKind
+    word: str
+    first: str
+    second: str
+    third: str
+
+
+@dataclass(frozen=True, slots=True)
+class CategoryTime:
+    """One op category of a decode step, in ms, on the ruler that is shown."""
+
+    category: str
+    ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class DecodeView:
+    """A decode step by two rulers: the whole graph, synchronous, and the sum of its blocks.
+
+    `gap_of_sum` and `gap_of_wall` are shares. `waiting` says what the gap
+    still waits for. Without blocks `message` says so and the whole-graph
+    numbers stand alone.
+    """
+
+    message: str = ""
+    whole_ms: float | None = None
+    pipelined_ms: float | None = None
+    build_ms: float | None = None
+    eval_ms: float | None = None
+    sum_ms: float | None = None
+    ruler: str = ""
+    waiting: str = ""
+    fenced_ms: float | None = None
+    fence_ms: float | None = None
+    gap_ms: float | None = None
+    gap_of_sum: float | None = None
+    gap_of_wall: float | None = None
+    categories: tuple[CategoryTime, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RatioBar:
+    """Verify ÷ decode of one op category, or of one width; `marked` for the width of this run."""
+
+    label: str
+    ratio: float
+    marked: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class VerifyView:
+    """Verify ÷ decode by op category at `width` positions, and of the whole graph by width.
+
+    Widths are the measured ones only; a cliff shows as a jump between neighbours.
+    """
+
+    message: str = ""
+    width: int | None = None
+    ruler: str = ""
+    categories: tuple[RatioBar, ...] = ()
+    widths: tuple[RatioBar, ...] = ()
+    cliffs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """The T_verify that breaks even over p from 0 to 1, in equal steps, and the measured T_verify."""
+
+    k: int
+    limits_ms: tuple[float, ...]
+    verify_ms: float
+    crossing: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class WhatIfView:
+    """The answer to a what-if, never mixed with what was measured."""
+
+    p: float
+    k: int
+    p_asked: bool
+    k_asked: bool
+    curve: Curve
+    limit_ms: float
+    speedup: float
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class BreakEvenView:
+    """The break-even line with the measured point and its interval; `message` where it cannot be drawn.
+
+    `symbol` is p at k = 1 and α, the conditional acceptance, at longer drafts, where the two differ.
+    """
+
+    message: str = ""
+    curve: Curve | None = None
+    p: float | None = None
+    p_low: float | None = None
+    p_high: float | None = None
+    limit_ms: float | None = None
+    decode_ms: float | None = None
+    symbol: str = "p"
+    note: str = ""
+    what_if: WhatIfView | None = None
+    what_if_message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StreamPiece:
+    """A stretch of text of one kind."""
+
+    text: str
+    kind: PieceKind
+
+
+@dataclass(frozen=True, slots=True)
+class StreamView:
+    """Generated text in order, drafts told apart; `where` names the prompt that is on."""
+
+    message: str = ""
+    where: str = ""
+    pieces: tuple[StreamPiece, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A name, its value as text, a remark, and whether it is good or bad news."""
+
+    label: str
+    value: str
+    remark: str = ""
+    tone: Tone = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RoundsView:
+    """The numbers of the rounds, one a row."""
+
+    rows: tuple[Row, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DashboardView:
+    """Everything on the main screen."""
+
+    status: StatusView
+    headline: HeadlineView
+    decode: DecodeView
+    verify: VerifyView
+    break_even: BreakEvenView
+    stream: StreamView
+    rounds: RoundsView

@@ -1,0 +1,125 @@
+"""Session and ledger to everything the dashboard shows; pure, and without Textual."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ..engine.errors import SpecviewError
+from ..profilers.judge.blocks_table import BlocksTable, blocks_table
+from ..profilers.judge.ledger import Ledger, ledger_of
+from ..profilers.record.session import Session
+from . import figures
+from .costs import break_even_view, decode_view, verify_view
+from .headline import headline, known_headline
+from .rounds import rounds_view
+from .states import WORDS
+from .stream import stream_view
+from .view_models import DashboardView, Live, StatusView, StreamView, WhatIf
+
+
+@dataclass(frozen=True, slots=True)
+class Reckoning:
+    """What a session says once its numbers are computed; `why_not` where they could not be.
+
+    Computing takes tens of milliseconds and is done off the screen's thread; every view is made from this.
+    """
+
+    session: Session
+    ledger: Ledger | None
+    blocks: BlocksTable | None
+    share_by_drafted: Mapping[int, float]
+    stream: StreamView
+    why_not: str = ""
+
+
+def reckon(session: Session) -> Reckoning:
+    """Compute everything a session says. Whatever it holds, this returns: an unfit session is a state, not a crash."""
+    ledger, why_not, shares = None, "", {}
+    try:
+        ledger = ledger_of(session)
+        shares = _shares(session, ledger)
+    except SpecviewError as error:
+        why_not = str(error)
+    except (ArithmeticError, ValueError) as error:
+        why_not = f"The numbers in this file do not fit together ({error}), so nothing can be computed from them."
+    try:
+        blocks = blocks_table(session, None if ledger is None else ledger.setting.k + 1)
+    except (SpecviewError, ArithmeticError, ValueError):
+        blocks = None
+    return Reckoning(session, ledger, blocks, shares, stream_view(session), why_not)
+
+
+def _shares(session: Session, ledger: Ledger) -> dict[int, float]:
+    """How many rounds of the ledger's setting drafted how much, as shares."""
+    setting = ledger.setting
+    runs = {r.run for r in session.runs if r.arm != "plain" and r.k == setting.k and r.drafter == setting.drafter}
+    counts: dict[int, float] = {}
+    for event in session.rounds:
+        if event.run in runs and not event.warm_up:
+            counts[event.drafted] = counts.get(event.drafted, 0.0) + 1.0
+    total = sum(counts.values())
+    return {drafted: count / total for drafted, count in counts.items()}
+
+
+def dashboard(reckoning: Reckoning, live: Live, what_if: WhatIf) -> DashboardView:
+    """Everything on the main screen."""
+    session, ledger = reckoning.session, reckoning.ledger
+    break_even = break_even_view(ledger, reckoning.share_by_drafted, what_if)
+    shown = known_headline(live, reckoning.why_not) if ledger is None else headline(ledger, live, break_even)
+    return DashboardView(
+        status=_status(session, ledger, live),
+        headline=shown,
+        decode=decode_view(session, ledger, reckoning.blocks),
+        verify=verify_view(ledger, reckoning.blocks),
+        break_even=break_even,
+        stream=reckoning.stream,
+        rounds=rounds_view(session, ledger, live),
+    )
+
+
+def trouble_of(session: Session, live: Live) -> str:
+    """One sentence about what is wrong with the recorder or the file, if anything is."""
+    if live.trouble:
+        return live.trouble
+    if session.footer is not None and session.footer.status == "failed":
+        return f"This recording failed: {session.footer.reason or 'it did not say why'}."
+    refused = [note for note in session.notes if "refused" in note.tags]
+    if refused and (not session.runs or refused[-1].t_ns > session.runs[-1].started_ns):
+        return refused[-1].text
+    if session.problems:
+        first = session.problems[0]
+        lines = figures.count(len(session.problems), "line")
+        return f"{lines} of the file could not be read; the first is line {first.line}: {first.text}"
+    return ""
+
+
+def _status(session: Session, ledger: Ledger | None, live: Live) -> StatusView:
+    header = session.header
+    drafter, k, rule = _setting(session, ledger)
+    model = header.model.id if header.model.quantisation is None else f"{header.model.id} {header.model.quantisation}"
+    parts = [model, f"{drafter} k={k}", rule, header.environment.device or ""]
+    word = WORDS[live.state]
+    if live.state == "saved":
+        word = f"{word}, {session.status}"
+    return StatusView(
+        title=f"specview — {' · '.join(part for part in parts if part)}",
+        state=live.state,
+        word=word,
+        seconds=_last_ns(session) / 1e9,
+        progress=live.progress,
+    )
+
+
+def _setting(session: Session, ledger: Ledger | None) -> tuple[str, int, str]:
+    if ledger is not None:
+        return ledger.setting.drafter, ledger.setting.k, ledger.setting.rule
+    drafter = session.header.drafter
+    return ("none", 0, "") if drafter is None else (drafter.kind, drafter.k or 0, "")
+
+
+def _last_ns(session: Session) -> int:
+    lasts = [group[-1].t_ns for group in (session.rounds, session.steps, session.probes, session.memory) if group]
+    if session.footer is not None:
+        lasts.append(session.footer.t_ns)
+    return max(lasts, default=0)

@@ -1,0 +1,84 @@
+"""What the command line asks of the app, with a terminal and without."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from session_builder import written
+
+from specview.app import cli
+from specview.app.listing import choices_of
+from specview.app.looking import LookingMeter
+from specview.app.watching import recorder_options
+
+
+class Terminal:
+    def __init__(self, there: bool) -> None:
+        self.there = there
+
+    def isatty(self) -> bool:
+        return self.there
+
+
+def given(monkeypatch: pytest.MonkeyPatch, terminal: bool, *words: str) -> list[str]:
+    monkeypatch.setattr(sys, "stdin", Terminal(terminal))
+    monkeypatch.setattr(cli.sys.stdout, "isatty", lambda: terminal, raising=False)
+    return cli._with_command(list(words))
+
+
+def test_on_a_terminal_everything_without_a_command_is_watched(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert given(monkeypatch, True) == ["watch"]
+    assert given(monkeypatch, True, "a.specview.jsonl") == ["watch", "a.specview.jsonl"]
+    assert given(monkeypatch, True, "--k", "2") == ["watch", "--k", "2"]
+    assert given(monkeypatch, True, "show", "x") == ["show", "x"]
+
+
+def test_without_a_terminal_it_records_and_says_so(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert given(monkeypatch, False, "--k", "2") == ["record", "--k", "2"]
+    assert "no terminal" in capsys.readouterr().err
+    assert given(monkeypatch, False, "a.specview.jsonl") == ["show", "a.specview.jsonl"]
+
+
+def test_following_without_a_terminal_is_a_sentence(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "stdin", Terminal(False))
+    assert cli.main(["--follow", "a.specview.jsonl"]) == 1
+    assert "needs a terminal" in capsys.readouterr().err
+
+
+def test_recording_options_reach_the_recorder_and_the_apps_own_do_not() -> None:
+    options = cli.parser().parse_args(["watch", "--k", "3", "--light", "--no-text", "--draft", "lookup"])
+    passed = recorder_options(options)
+    assert passed[passed.index("--k") + 1] == "3" and passed[passed.index("--draft") + 1] == "lookup"
+    assert "--no-text" in passed and "--light" not in passed and "--out" not in passed and "--follow" not in passed
+    cli.parser().parse_args(["record", "--control", *passed])
+
+
+def test_the_list_names_what_it_cannot_open_and_puts_the_recording_first(tmp_path: Path) -> None:
+    written(tmp_path, "wins")
+    (tmp_path / "bad.specview.jsonl").write_bytes(b"\xff\n")
+    (tmp_path / "empty.specview.jsonl").write_bytes(b"")
+    (tmp_path / "elsewhere").mkdir()
+    live = written(tmp_path / "elsewhere", "normal")
+    choices = choices_of(tmp_path, live)
+    assert choices[0].value == str(live) and "recording" in choices[0].remark
+    remark_by_name = {choice.name.strip(): choice.remark for choice in choices}
+    assert "cannot be opened" in remark_by_name["bad"] and "empty" in remark_by_name["empty"]
+    assert "35B-A3B · mtp k=3" in remark_by_name["wins"]
+    assert choices_of(tmp_path / "missing") == ()
+
+
+def test_looking_is_a_share_of_all_cores_from_the_first_reading_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.cpu_count", lambda: 4)
+    wall, busy = [100.0], [7.0]
+    meter = LookingMeter(lambda: wall[0], lambda: busy[0])
+    assert meter.read() is None
+    wall[0], busy[0] = 110.0, 8.0
+    assert meter.read() == pytest.approx(0.025)
+    meter.restart()
+    assert meter.read() is None

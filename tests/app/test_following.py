@@ -1,0 +1,148 @@
+"""Following a file: growth, torn lines, cuts, replacements, and files that are no session."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from session_builder import CASES, lines_of, written
+
+from specview.app.following import FileFollower, Update, Waker, follow
+
+
+def cut_lines(name: str = "cannot-win") -> list[bytes]:
+    return lines_of(CASES[name]).splitlines(keepends=True)
+
+
+def test_a_file_that_is_not_there_yet_is_waited_for(tmp_path: Path) -> None:
+    follower = FileFollower(tmp_path / "a.specview.jsonl")
+    look = follower.look()
+    assert look.waiting and not look.changed and look.session is None and look.trouble == ""
+    written(tmp_path, "a", CASES["wins"])
+    assert follower.look().session is not None
+
+
+def test_growth_is_read_from_where_it_was_left(tmp_path: Path) -> None:
+    path, lines = tmp_path / "a.specview.jsonl", cut_lines()
+    path.write_bytes(b"".join(lines[:40]))
+    follower = FileFollower(path)
+    first = follower.look()
+    assert first.changed and first.session is not None
+    assert not follower.look().changed
+    with path.open("ab") as file:
+        file.write(b"".join(lines[40:]))
+    second = follower.look()
+    assert second.changed and second.session is not None and second.session.footer is not None
+    assert not second.session.problems
+
+
+def test_a_torn_last_line_waits_for_its_rest(tmp_path: Path) -> None:
+    path, lines = tmp_path / "a.specview.jsonl", cut_lines()
+    whole = b"".join(lines[:10])
+    path.write_bytes(whole + lines[10][:20])
+    follower = FileFollower(path)
+    follower.look()
+    with path.open("ab") as file:
+        file.write(lines[10][20:])
+    look = follower.look()
+    assert look.session is not None and not look.session.problems and look.trouble == ""
+
+
+def test_a_torn_line_that_its_writer_takes_back_is_forgotten(tmp_path: Path) -> None:
+    path, lines = tmp_path / "a.specview.jsonl", cut_lines()
+    whole = b"".join(lines[:10])
+    path.write_bytes(whole + lines[10][:20])
+    follower = FileFollower(path)
+    follower.look()
+    path.write_bytes(whole)
+    assert follower.look().trouble == ""
+    with path.open("ab") as file:
+        file.write(lines[11])
+    look = follower.look()
+    assert look.session is not None and not look.session.problems and look.trouble == ""
+
+
+def test_a_file_cut_short_is_read_again_and_says_so(tmp_path: Path) -> None:
+    path, lines = tmp_path / "a.specview.jsonl", cut_lines()
+    path.write_bytes(b"".join(lines))
+    follower = FileFollower(path)
+    full = follower.look()
+    os.truncate(path, len(b"".join(lines[:30])))
+    look = follower.look()
+    assert look.changed and "cut short" in look.trouble
+    assert look.session is not None and full.session is not None
+    assert len(look.session.steps) < len(full.session.steps)
+
+
+def test_a_replaced_file_is_read_anew_and_says_so(tmp_path: Path) -> None:
+    path = written(tmp_path, "a", CASES["cannot-win"])
+    follower = FileFollower(path)
+    follower.look()
+    written(tmp_path, "b", CASES["wins"]).replace(path)
+    look = follower.look()
+    assert "replaced" in look.trouble
+    assert look.session is not None and look.session.header.drafter is not None
+    assert look.session.header.drafter.k == 3
+
+
+def test_a_file_that_vanishes_leaves_what_was_read(tmp_path: Path) -> None:
+    path = written(tmp_path, "a", CASES["wins"])
+    follower = FileFollower(path)
+    follower.look()
+    path.unlink()
+    look = follower.look()
+    assert look.changed and "gone" in look.trouble and look.session is not None
+    assert not follower.look().changed
+
+
+def test_a_file_that_is_no_session_is_a_sentence(tmp_path: Path) -> None:
+    path = tmp_path / "a.specview.jsonl"
+    path.write_bytes(b"\x00\x01 nothing\n" * 10)
+    look = FileFollower(path).look()
+    assert look.session is None and look.trouble.endswith(".")
+
+
+def test_a_pipe_in_the_place_of_a_file_does_not_hang(tmp_path: Path) -> None:
+    path = tmp_path / "a.specview.jsonl"
+    os.mkfifo(path)
+    assert "not a regular file" in FileFollower(path).look().trouble
+
+
+def test_a_last_line_without_newline_counts_once_nobody_writes(tmp_path: Path) -> None:
+    path = written(tmp_path, "a", CASES["wins"])
+    path.write_bytes(path.read_bytes().rstrip(b"\n"))
+    follower = FileFollower(path)
+    look = follower.look()
+    assert look.session is not None and look.session.footer is None
+    look = follower.look(settle=True)
+    assert look.session is not None and look.session.footer is not None
+
+
+def test_following_delivers_at_once_and_again_after_growth(tmp_path: Path) -> None:
+    path, lines = tmp_path / "a.specview.jsonl", cut_lines()
+    path.write_bytes(b"".join(lines[:200]))
+    updates: list[Update] = []
+
+    class Fast(Waker):
+        def wait(self, seconds: float, armed: bool) -> None:
+            if len(updates) == 1:
+                with path.open("ab") as file:
+                    file.write(b"".join(lines[200:]))
+
+    follow(path, updates.append, lambda: len(updates) == 2, Fast(path))
+    assert [u.grew for u in updates] == [False, True]
+    assert all(u.reckoning is not None for u in updates)
+    assert updates[1].reckoning is not None and updates[1].reckoning.ledger is not None
+
+
+def test_a_change_in_the_folder_wakes_an_armed_sleeper(tmp_path: Path) -> None:
+    waker = Waker(tmp_path / "a.specview.jsonl")
+    waker.wake()
+    waker.wait(600.0, armed=True)  # returns at once; otherwise the test would never end
+    waker.disarm()
+
+
+def test_a_folder_that_cannot_be_watched_is_polled(tmp_path: Path) -> None:
+    waker = Waker(tmp_path / "missing" / "a.specview.jsonl")
+    waker.wait(0.0, armed=True)
+    waker.disarm()
