@@ -11,7 +11,7 @@ from mlx.utils import tree_map
 
 from .errors import SpecviewError
 from .models import Target
-from .rewind import recurrent_with_tape
+from .rewind import recurrent_with_tape, start_tape, untaped
 from .trees import named_arrays
 
 PREFILL_STEP = 512
@@ -46,6 +46,18 @@ def new_cache(target: Target, longest: int | None = None) -> list[Any]:
             )
             raise CacheError(f"{target.name} cannot be drafted for: {reason}; choose a shorter run or another model.")
     return recurrent_with_tape(target.model, caches)
+
+
+def check_rewindable(target: Target, longest: int | None = None) -> None:
+    """Raise CacheError unless every cache of the model can be taken back; runs one short pass where it must see."""
+    caches = new_cache(target, longest)
+    start_tape(caches)
+    target.logits(mx.array([[0, 0]]), caches)
+    if untaped(caches):
+        raise CacheError(
+            f"{target.name} cannot be drafted for: specview does not know which of its layers keep which recurrent "
+            "state; choose another model."
+        )
 
 
 def arrays_of(caches: Sequence[Any]) -> list[mx.array]:

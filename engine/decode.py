@@ -22,6 +22,7 @@ from .models import Target
 from .probe import Probe, SplitProbe
 from .rewind import rewind, start_tape
 
+
 @dataclass(slots=True)
 class Generation:
     """One text being generated: `tokens` are committed, `cache` has seen all of them but the last."""

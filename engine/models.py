@@ -92,7 +92,7 @@ def _folder_of(source: str) -> Path:
     except OSError as error:
         raise ModelError(f"{path.name[:80]} cannot be read ({error.strerror}): name another folder.") from error
     if not _HUB_ID.fullmatch(source):
-        raise ModelError(
+        raise NoSuchModelError(
             f"There is no model folder {source!r} here: give a folder, a hub id such as "
             "org/name, or leave --model out for the bundled model."
         )
@@ -196,7 +196,7 @@ def load_target(source: str = BUNDLED, dtype: str | None = None, trust_remote_co
     model.eval()
     try:  # what this backend cannot compute shows itself in the first pass
         mx.eval(model(mx.array([[0]])))
-    except RuntimeError as error:
+    except Exception as error:  # a model file may raise anything
         raise ModelError(
             f"MLX cannot run {name} here ({first_line(error)}): try --dtype float32, or choose another model."
         ) from error

@@ -70,6 +70,7 @@ class _TapedMixer:
         if not isinstance(cache, TapedCache) or not cache.running:
             y: mx.array = super().__call__(x, *args, **kwargs)  # type: ignore[misc]
             return y
+        cache.mixers += 1
         cache.mixer, cache.seen = self, (x, args, kwargs)
         for note in self.notes.all:
             note.recording = True
@@ -85,6 +86,7 @@ class TapedCache(ArraysCache):
     """A recurrent cache that can be taken back to any prefix of the last pass it taped."""
 
     running = False
+    mixers = 0  # how many wrote on the tape in the last pass: one, or the way back is not known
     mixer: Any = None
     seen: Any = None
     before: list[Any]
@@ -94,6 +96,7 @@ class TapedCache(ArraysCache):
     def start(self) -> None:
         """Tape the next pass."""
         self.running = True
+        self.mixers = 0
         self.before = list(self.cache)
 
     def rewind_to(self, kept: int) -> None:
@@ -122,33 +125,47 @@ class TapedCache(ArraysCache):
 
 
 def recurrent_with_tape(model: nn.Module, caches: list[Any]) -> list[Any]:
-    """The same caches with every `ArraysCache` able to tape, and the mixers of those layers taught to note."""
-    taped = []
-    for layer, cache in zip(model.layers, caches, strict=False):
-        if type(cache) is ArraysCache:
-            _teach(layer)
-            own = TapedCache.__new__(TapedCache)
-            own.__dict__.update(cache.__dict__)
-            cache = own
-        taped.append(cache)
-    return taped + caches[len(taped) :]
+    """The same caches with every `ArraysCache` able to tape, and the model's mixers taught to note."""
+    if not any(type(cache) is ArraysCache for cache in caches):
+        return caches
+    for module in model.modules():
+        if _is_mixer(module):
+            _teach(module)
+    return [_taped(cache) if type(cache) is ArraysCache else cache for cache in caches]
 
 
-def _teach(layer: nn.Module) -> None:
-    """Swap the class of the layer's mixer, and of the projections in it, for one that notes. Once."""
-    for mixer in layer.children().values():
-        if not isinstance(mixer, nn.Module) or isinstance(mixer, _TapedMixer):
-            continue
-        if "cache" not in inspect.signature(type(mixer).__call__).parameters:
-            continue
-        projections = [m for m in mixer.modules() if isinstance(m, _PROJECTIONS)]
-        for projection in projections:
-            own = type(projection)
-            projection.__class__ = type(own.__name__, (_NotedProjection, own), {})
-            projection.note = _Note()
-        kind = type(mixer)
-        mixer.__class__ = type(kind.__name__, (_TapedMixer, kind), {})
-        mixer.notes = _Notes(tuple(p.note for p in projections), kind.__module__, note_convolution(mixer))
+def _taped(cache: ArraysCache) -> TapedCache:
+    own = TapedCache.__new__(TapedCache)
+    own.__dict__.update(cache.__dict__)
+    return own
+
+
+def _takes_cache(module: Any) -> bool:
+    return isinstance(module, _TapedMixer) or "cache" in inspect.signature(type(module).__call__).parameters
+
+
+def _is_mixer(module: nn.Module) -> bool:
+    """Whether a module is given a cache and hands it to none below: the layer that really uses it."""
+    return _takes_cache(module) and not any(_takes_cache(m) for m in module.modules() if m is not module)
+
+
+def _teach(mixer: nn.Module) -> None:
+    """Swap the class of a mixer, and of the projections in it, for one that notes. Once."""
+    if isinstance(mixer, _TapedMixer):
+        return
+    projections = [m for m in mixer.modules() if isinstance(m, _PROJECTIONS)]
+    for projection in projections:
+        own = type(projection)
+        projection.__class__ = type(own.__name__, (_NotedProjection, own), {})
+        projection.note = _Note()
+    kind = type(mixer)
+    mixer.__class__ = type(kind.__name__, (_TapedMixer, kind), {})
+    mixer.notes = _Notes(tuple(p.note for p in projections), kind.__module__, note_convolution(mixer))
+
+
+def untaped(caches: Sequence[Any]) -> bool:
+    """After a taped pass: whether some recurrent cache was used by no mixer that was taught, or by several."""
+    return any(isinstance(cache, TapedCache) and cache.mixers != 1 for cache in caches)
 
 
 def start_tape(caches: Sequence[Any]) -> None:

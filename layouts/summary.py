@@ -23,7 +23,7 @@ def summary_lines(session: Session, ledger: Ledger) -> list[str]:
         *_kinds(ledger),
         *_output(ledger),
         *_memory(ledger),
-        *_state(session),
+        *_state(session, ledger),
     ]
 
 
@@ -72,10 +72,39 @@ def _parts(ledger: Ledger) -> list[str]:
         ("  draft", ledger.draft, "split rounds, catch-up included"),
         ("  verify", ledger.verify, f"split rounds, up to {ledger.setting.k + 1} positions"),
         ("  rest", ledger.rest, "split rounds: acceptance, rewind, Python"),
+        ("    rewind", ledger.rewind, "part of rest"),
+        ("one pass", ledger.decode_synchronous, "synchronous, one position: the baseline of ratios by width"),
     )
     lines = [_part(name, number, note) for name, number, note in rows if number is not None]
     if ledger.round_steps is not None:
-        lines.append(f"round in decode steps   {figures.with_span(ledger.round_steps)}")
+        lines.append(f"round in steps   {figures.with_span(ledger.round_steps)}   mean round ÷ decode")
+    return [*lines, *_widths(ledger), *_costs(ledger)]
+
+
+def _widths(ledger: Ledger) -> list[str]:
+    """T_verify(n) in passes over one position, and drafter steps by width; nothing between widths is made up."""
+    lines = []
+    single = ledger.verify_by_width.get(1)
+    if single is not None and len(ledger.verify_by_width) > 1:
+        ratios = (
+            f"{width}: {number.spread.median / single.spread.median:.2f}"
+            for width, number in ledger.verify_by_width.items()
+        )
+        lines.append(f"verify(n)÷(1)    {'  '.join(ratios)}")
+    if ledger.draft_by_width:
+        steps = (f"{width}: {figures.ms(n.mean.estimate)}" for width, n in ledger.draft_by_width.items())
+        lines.append(f"drafter steps    {'  '.join(steps)}   by positions, timed alone")
+    return lines
+
+
+def _costs(ledger: Ledger) -> list[str]:
+    lines = []
+    if ledger.catch_up_ms is not None:
+        lines.append(f"catch-up         {figures.ms(ledger.catch_up_ms)} of each round's draft, at this acceptance")
+    if ledger.split_cost is not None:
+        lines.append(
+            f"fences           split rounds take {figures.percent(ledger.split_cost, signed=True)} than free ones"
+        )
     return lines
 
 
@@ -88,7 +117,7 @@ def _prediction(ledger: Ledger) -> list[str]:
     prediction, error = ledger.prediction, ledger.prediction_error
     if prediction is None:
         return []
-    line = f"predicted        {figures.rate(prediction.tokens_per_second.estimate)} from split rounds"
+    line = f"predicted        {figures.rate(prediction.tokens_per_second.estimate)} from split rounds and probes"
     if error is not None:
         line += (
             f", {figures.percent(error.error, signed=True)} "
@@ -103,10 +132,13 @@ def _kinds(ledger: Ledger) -> list[str]:
         return []
     lines = []
     for row in ledger.kinds:
-        speed = figures.times(row.estimate)
         p = "—" if row.acceptance.per_draft is None else f"{row.acceptance.per_draft.estimate:.2f}"
+        prompts = figures.count(row.prompts, "prompt")
+        if ledger.verdict.kind == "refused":
+            lines.append(f"{row.kind:<16} p {p}, {prompts}")
+            continue
         span = figures.span(row.speedup) or "too few prompts for an interval"
-        lines.append(f"{row.kind:<16} {speed} {span}   p {p}, {figures.count(row.prompts, 'prompt')}")
+        lines.append(f"{row.kind:<16} {figures.times(row.estimate)} {span}   p {p}, {prompts}")
     return lines
 
 
@@ -137,13 +169,19 @@ def _memory(ledger: Ledger) -> list[str]:
     return [f"memory           {named}; MLX holds {held}, peak {peak}"]
 
 
-def _state(session: Session) -> list[str]:
+def _state(session: Session, ledger: Ledger) -> list[str]:
     lines = []
     if session.status == "interrupted":
         lines.append("This session was interrupted: it ends without a footer, and everything recorded is here.")
     elif session.footer is not None and session.footer.reason:
         lines.append(f"This session {session.footer.status}: {session.footer.reason}.")
     lines.extend(f"Note: {note.text}" for note in session.notes)
+    cooled = sum(guard.value or 0.0 for guard in session.guards if guard.code == "cooling")
+    if cooled:
+        lines.append(f"Paused {cooled:.1f} s in all because the machine ran slower than at the start.")
+    needed = ledger.rounds_needed
+    if ledger.verdict.kind == "too_close" and needed:
+        lines.append(f"About {needed} more rounds may settle it, if mean and spread stay as they are.")
     if session.problems:
         first = session.problems[0]
         lines.append(
@@ -157,6 +195,7 @@ def as_object(session: Session, ledger: Ledger) -> dict[str, Any]:
     """Everything `summary_lines` says, and more, for programs. Times in ms, rates in tokens per second."""
     counts = ledger.acceptance
     header = session.header
+    refused = ledger.verdict.kind == "refused"
     return {
         "status": session.status,
         "specview": header.specview,
@@ -198,6 +237,8 @@ def as_object(session: Session, ledger: Ledger) -> dict[str, Any]:
         },
         "verify_ms_by_width": {str(w): _number(n) for w, n in ledger.verify_by_width.items()},
         "draft_ms_by_width": {str(w): _number(n) for w, n in ledger.draft_by_width.items()},
+        "catch_up_ms": ledger.catch_up_ms,
+        "split_cost": ledger.split_cost,
         "prediction": None if ledger.prediction is None else asdict(ledger.prediction),
         "prediction_error": None if ledger.prediction_error is None else asdict(ledger.prediction_error),
         "prediction_reasons": list(ledger.prediction_reasons),
@@ -207,8 +248,8 @@ def as_object(session: Session, ledger: Ledger) -> dict[str, Any]:
             {
                 "kind": row.kind,
                 "prompts": row.prompts,
-                "speedup": row.estimate,
-                "interval": _interval(row.speedup),
+                "speedup": None if refused else row.estimate,
+                "interval": None if refused else _interval(row.speedup),
                 "per_draft": _interval(row.acceptance.per_draft),
             }
             for row in ledger.kinds

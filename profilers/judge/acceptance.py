@@ -183,7 +183,8 @@ def count_rounds(rounds: Sequence[tuple[int, int]], level: float = LEVEL) -> Acc
     hits: list[int] = []
     conditional: list[Interval | None] = []
     cumulative: list[Interval] = []
-    for j in range(int(drafted.max())):
+    # No position beyond the first that nothing reached says anything, and a hostile file could name very many.
+    for j in range(min(int(drafted.max()), int(accepted.max()) + 1)):
         at = (drafted > j) & (accepted >= j)
         hit = accepted > j
         reached.append(int(at.sum()))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ...engine.errors import SpecviewError
 from .acceptance import cumulative_from_alpha, tokens_from_alpha
-from .economics import DrafterKind, break_even_verify_ms, draft_steps
+from .economics import DrafterKind, break_even_verify_ms, draft_steps, drafter_kind
 from .ledger import Ledger
 from .statistics import Interval
 
@@ -63,11 +63,6 @@ class BreakEvenLine:
     def _catch_up(self, alpha: float) -> float:
         steps = draft_steps(self.kind, cumulative_from_alpha(alpha, self.k))
         return sum(count * self.draft_ms_by_width.get(width, 0.0) for width, count in steps.items())
-
-
-def drafter_kind(name: str) -> DrafterKind:
-    """The kind behind a drafter's name in a session: a path or a hub id is a draft model."""
-    return DrafterKind(name) if name in set(DrafterKind) else DrafterKind.MODEL
 
 
 def break_even_line(ledger: Ledger, share_by_drafted: Mapping[int, float], k: int | None = None) -> BreakEvenLine:

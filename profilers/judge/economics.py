@@ -32,6 +32,11 @@ class DrafterKind(StrEnum):
     NONE = "none"
 
 
+def drafter_kind(name: str) -> DrafterKind:
+    """The kind behind a drafter's name in a session: a path or a hub id is a draft model."""
+    return DrafterKind(name) if name in set(DrafterKind) else DrafterKind.MODEL
+
+
 @dataclass(frozen=True, slots=True)
 class Span:
     """A time with the ruler it was taken with."""

@@ -53,7 +53,8 @@ class VerdictFacts:
     widths that occur). `verify_steps` is T_verify(n) ÷ T_decode, one ruler.
     `canary` and `drift` are late ÷ early ratios of times, drift at equal
     context; `other_busy` is the share of the machine's cores that other
-    processes keep busy; `unlike` names settings that differ between the runs.
+    processes keep busy; `unlike` names settings that differ between the runs;
+    `output_bugs` counts places where drafts changed greedy text beyond a tie.
     """
 
     log_ratios: tuple[float, ...]
@@ -76,6 +77,7 @@ class VerdictFacts:
     decode_ruler: Ruler = Ruler.PIPELINED
     round_ruler: Ruler = Ruler.SYNCHRONOUS
     unlike: tuple[str, ...] = ()
+    output_bugs: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +159,14 @@ def _mixtures(facts: VerdictFacts) -> list[GuardFinding]:
                 f"Drafts were accepted under different rules ({', '.join(sorted(set(facts.rules)))}), "
                 "which are not comparable.",
                 "Judge each rule by itself: pick the runs of one rule, or record again with one.",
+            )
+        )
+    if facts.output_bugs:
+        found.append(
+            GuardFinding(
+                "output_differs",
+                f"With drafts the text differs from plain greedy at {facts.output_bugs} places by more than a tie.",
+                "Find the fault in the model, the cache or the drafter first: a wrong text can be fast.",
             )
         )
     if facts.unlike:

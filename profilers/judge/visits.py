@@ -36,6 +36,8 @@ class Segment:
     steps: list[Step] = field(default_factory=list)
     rounds: list[Round] = field(default_factory=list)
     splits: list[Round] = field(default_factory=list)
+    last_t_ns: int = 0
+    whole: bool = True
 
     @property
     def paired(self) -> bool:
@@ -57,10 +59,12 @@ class Visit:
     setting: Setting | None = None
     runs: dict[str, int] = field(default_factory=dict)
     segments: dict[int, Segment] = field(default_factory=dict)
+    kept: bool = False
 
     def pairs(self) -> list[Segment]:
         """Segments that both arms measured, in order."""
-        return [s for _, s in sorted(self.segments.items()) if s.paired]
+        paired = [s for _, s in sorted(self.segments.items()) if s.paired]
+        return [s for s in paired if s.whole] if self.kept else paired
 
 
 def tokens_per_ns(events: Sequence[Step | Round]) -> float:
@@ -91,13 +95,31 @@ def visits_of(session: Session) -> list[Visit]:
             continue
         visit, arm = by_run[event.run]
         segment = visit.segments.setdefault(event.segment, Segment(event.segment))
+        segment.last_t_ns = max(segment.last_t_ns, event.t_ns)
         if isinstance(event, Step):
             segment.steps.append(event)
         elif arm == "split":
             segment.splits.append(event)
         else:
             segment.rounds.append(event)
+    _mark_given_up(visits, [m.t_ns for m in session.memory])
     return visits
+
+
+def _mark_given_up(visits: Sequence[Visit], closed_ns: Sequence[int]) -> None:
+    """Mark segments that were given up in the middle: a memory record is written when a segment is whole.
+
+    They cover unequal text in the two arms. While no segment is whole, they are all there is to show.
+    """
+    segments = sorted((s for v in visits for s in v.segments.values()), key=lambda s: s.last_t_ns)
+    if not closed_ns:
+        return
+    for segment, later in zip(segments, [*segments[1:], None], strict=True):
+        until = later.last_t_ns if later is not None else math.inf
+        segment.whole = any(segment.last_t_ns <= t < until for t in closed_ns)
+    some = any(s.whole and s.paired for s in segments)
+    for visit in visits:
+        visit.kept = some
 
 
 def _setting(run: Run) -> Setting:

@@ -23,17 +23,20 @@ class Canary:
         mx.eval(self._a, self._b)
         self.read_ns()
 
-    def cool_down(self, base_ns: float, longest_s: float, sleep: Callable[[float], None]) -> float:
+    def cool_down(self, base_ns: float, longest_s: float, nap: Callable[[float], bool]) -> float:
         """Wait in short naps until the canary is back near `base_ns`; returns the seconds waited.
+
+        `nap` sleeps that many seconds and returns False when it was woken for something more urgent.
 
         Back-to-back work slows wide passes on a hot machine while single steps
         still look well, so measuring on would lie.
         """
         waited = 0.0
         while waited < longest_s and self.read_ns() > base_ns * SLOW:
-            nap = min(NAP_S, longest_s - waited)
-            sleep(nap)
-            waited += nap
+            seconds = min(NAP_S, longest_s - waited)
+            waited += seconds
+            if not nap(seconds):
+                break
         return waited
 
     def read_ns(self) -> int:

@@ -55,6 +55,7 @@ def _logits_at(generation: Generation, tokens: Sequence[int]) -> mx.array:
 
 def _epsilon(generation: Generation) -> float:
     """The step of the activations' dtype at 1."""
-    floats = [a.dtype for _, a in named_arrays(generation.target.model.parameters()) if a.dtype != mx.uint32]
-    dtype = max(set(floats), key=floats.count)
+    arrays = named_arrays(generation.target.model.parameters())
+    floats = [a.dtype for _, a in arrays if mx.issubdtype(a.dtype, mx.floating)]
+    dtype = max(set(floats), key=floats.count) if floats else mx.float32
     return float(mx.finfo(dtype).eps)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 SEGMENT_TOKENS = 32
 DROPPED = 2  # steps or rounds not counted after every switch: the first ones run on a cold pipeline
-COUNTED = 2  # rounds that each visit has left to count at least, even if every draft is accepted
+COUNTED = 3  # rounds that each visit has left to count at least, even if every draft is accepted
 
 
 def segment_tokens(k: int) -> int:
@@ -15,9 +15,9 @@ def segment_tokens(k: int) -> int:
     return max(SEGMENT_TOKENS, (DROPPED + COUNTED) * (k + 1))
 
 
-def segment_arms(random_source: random.Random, with_split: bool, baseline: str = "plain") -> tuple[str, ...]:
-    """The arms of one segment in order: plain and drafting as A B B A or B A A B, split at a random end."""
-    first, second = random_source.choice(((baseline, "drafting"), ("drafting", baseline)))
+def segment_arms(random_source: random.Random, with_split: bool) -> tuple[str, ...]:
+    """The arms of one segment in order: plain and drafting as A B B A or B A A B, split before, between or after."""
+    first, second = random_source.choice((("plain", "drafting"), ("drafting", "plain")))
     arms = [first, second, second, first]
     if with_split:
         arms.insert(random_source.choice((0, 2, 4)), "split")

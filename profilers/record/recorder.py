@@ -77,6 +77,7 @@ class Recorder:
         self._random = random.Random(plan.seed)
         self._segments = Segments(self._append, self._now, steering, self._random, clock)
         self._probing = self._new_probing()
+        self._splits = SplitTurns(plan.split)
         self._cooled_s = 0.0
         self._decided_early = False
         self._target_bytes = nbytes(self.target.model.parameters())
@@ -84,7 +85,9 @@ class Recorder:
         self._seen: list[records.Record] = []
 
     def _chosen(self, plan: Plan) -> Drafter:
-        return choose_drafter(plan.drafter, self.target, plan.dtype, plan.drafter_dtype, plan.trust_remote_code)
+        return choose_drafter(
+            plan.drafter, self.target, plan.dtype, plan.drafter_dtype, plan.trust_remote_code, self.longest
+        )
 
     def _new_probing(self) -> Probing:
         return Probing(self.plan, self.target, self._append, self._now, self._random, self._clock)
@@ -130,7 +133,7 @@ class Recorder:
         except BaseException as error:
             with suppress(SpecviewError):  # the first error is the one to tell
                 self._close(store, "failed", without_paths(str(error)) or type(error).__name__)
-            if isinstance(error, RuntimeError) and str(error).startswith("["):  # as MLX names the operation
+            if isinstance(error, Exception) and not isinstance(error, SpecviewError):  # MLX and model files raise all
                 raise RecorderError(f"MLX broke off ({first_line(error)}): everything up to there is saved.") from error
             raise
         return self._close(store, status, reason)
@@ -262,6 +265,9 @@ class Recorder:
             self._append(records.Note(t_ns=self._now(), text=without_paths(str(error)), tags=("refused",)))
             return False
         self.plan, self.drafter, self._texts = wish, drafter, texts
+        for text in texts:
+            if text.ended:  # under other settings it starts again
+                text.tokens, text.shown, text.segment, text.ended = text.tokens[: text.prompt_tokens], 0, 0, False
         self._probing = self._new_probing()
         return True
 
@@ -269,7 +275,6 @@ class Recorder:
         """One prompt: as many segments as the plan's tokens ask for, or until a command comes."""
         generation = start(self.target, text.tokens, self.drafter, self.longest)
         stretch = Stretch(self.plan, generation, self.drafter, text)
-        splits = SplitTurns(self.plan.split)
         try:
             while len(generation.tokens) < text.goal and not text.ended:
                 room = self.longest - self.plan.k - self.plan.widest
@@ -277,7 +282,7 @@ class Recorder:
                     text.ended = True
                     break
                 began = self._clock()
-                base, after = self._segments.play(stretch, splits.next())
+                base, after = self._segments.play(stretch, self._splits.next())
                 self._probing.between(stretch, base, after, self._clock() - began)
                 stretch.go_to(after)
                 text.tokens = list(generation.tokens)
@@ -324,7 +329,7 @@ class Recorder:
         allowed_s = COOLING_SHARE * self._now() * 1e-9 - self._cooled_s
         if allowed_s <= 0:
             return
-        waited_s = self._canary.cool_down(self._canary_base_ns, allowed_s, time.sleep)
+        waited_s = self._canary.cool_down(self._canary_base_ns, allowed_s, self._steering.nap)
         self._cooled_s += waited_s
         if waited_s > 0:
             self._append(

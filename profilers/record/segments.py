@@ -133,15 +133,20 @@ class Segments:
         pieces = PieceWriter(generation.target.tokenizer, generation.tokens) if plan.keep_text and shows else None
         writer = EventWriter(self._run_number(arm, stretch), text.segment, pieces)
         before = len(generation.tokens)
-        for n, event in enumerate(self._events(arm, stretch, segment_tokens(plan.k))):
+        count = segment_tokens(plan.k)
+        for n, event in enumerate(self._events(arm, stretch, count)):
             i = stretch.played.get(arm, 0)
             stretch.played[arm] = i + 1
             tokens = event.tokens if isinstance(event, Round) else (event.token,)
             known = len(tokens) if not shows else max(0, len(tokens) - len(generation.tokens) + text.shown)
-            self._append(writer.record(event, i, self._now(), n < DROPPED, known))
+            ends = any(t in generation.target.eos_ids for t in tokens)
+            # The last step hides nothing behind it, the last round has yet to pay for its rewind, and tokens after
+            # the end of a text are none.
+            last = ends or len(generation.tokens) - before >= count
+            self._append(writer.record(event, i, self._now(), n < DROPPED or last, known))
             if shows:
                 text.shown = max(text.shown, len(generation.tokens))
-            if any(t in generation.target.eos_ids for t in tokens):
+            if ends:
                 text.ended = True
                 break
             command = self._steering.poll()

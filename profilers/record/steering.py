@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import queue
 import threading
+from collections import deque
 from dataclasses import dataclass
 from typing import IO, Literal
 
@@ -46,6 +47,7 @@ class Steering:
 
     def __init__(self, stream: IO[str] | None = None) -> None:
         self._waiting: queue.SimpleQueue[Command] = queue.SimpleQueue()
+        self._next: deque[Command] = deque()
         if stream is not None:
             threading.Thread(target=self._listen, args=(stream,), daemon=True).start()
 
@@ -63,8 +65,19 @@ class Steering:
         """Put a command in from inside the process, e.g. on a signal."""
         self._waiting.put(command)
 
+    def nap(self, seconds: float) -> bool:
+        """Sleep so long, or until a command comes; False when one did (it still waits)."""
+        try:
+            command = self._waiting.get(timeout=seconds)
+        except queue.Empty:
+            return True
+        self._next.append(command)
+        return False
+
     def poll(self) -> Command | None:
         """The next command, if one waits."""
+        if self._next:
+            return self._next.popleft()
         try:
             return self._waiting.get_nowait()
         except queue.Empty:
@@ -72,4 +85,4 @@ class Steering:
 
     def wait(self) -> Command:
         """The next command, waiting for it: a paused recorder costs nothing."""
-        return self._waiting.get()
+        return self._next.popleft() if self._next else self._waiting.get()

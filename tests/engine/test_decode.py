@@ -8,11 +8,12 @@ import pytest
 from mlx.utils import tree_flatten
 
 from specview.engine.cache import arrays_of, new_cache, prefill, restore, take_snapshot
-from specview.engine.decode import DraftLengthError, decode, speculate, start
+from specview.engine.decode import decode, speculate, start
 from specview.engine.drafters.lookup import PromptLookup
 from specview.engine.drafters.model import DraftModel
 from specview.engine.drafters.mtp import MtpDrafter, load_mtp_head
 from specview.engine.drafters.none import NoDrafter
+from specview.engine.limits import DraftLengthError
 from specview.engine.probe import FreeProbe, SplitProbe
 from specview.engine.rewind import rewind, start_tape
 

@@ -38,10 +38,6 @@ def test_the_order_follows_the_source():
     assert [segment_arms(one, True) for _ in range(9)] == [segment_arms(other, True) for _ in range(9)]
 
 
-def test_the_baseline_can_have_another_name():
-    assert set(segment_arms(random.Random(0), False, baseline="k0")) == {"k0", "drafting"}
-
-
 @pytest.mark.parametrize(("share", "held"), [(0.0, 0), (0.25, 25), (0.5, 50), (1 / 3, 34), (0.75, 75), (1.0, 100)])
 def test_the_share_of_split_segments_comes_out(share, held):
     turns = SplitTurns(share)

@@ -1,0 +1,158 @@
+"""T_round from its parts: what free rounds should take, and what a fully accepted round costs.
+
+The parts are verify passes and drafter steps timed alone (probes), and the
+rest of split rounds; acceptance comes from split rounds. Nothing here comes
+from the free rounds it is compared with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from ..record.records import Round
+from .acceptance import count_rounds
+from .economics import DrafterKind, draft_steps, drafter_kind
+from .numbers import MS, part
+from .prediction import (
+    Part,
+    Prediction,
+    PredictionError,
+    PredictionFacts,
+    PredictionParts,
+    explain,
+    part_from,
+    predict,
+    quotient,
+    weighted_sum,
+)
+from .statistics import Interval, ratio_of_intervals
+from .visits import Segment, Setting
+
+
+@dataclass(frozen=True, slots=True)
+class Timed:
+    """What a forecast is made of: split rounds, and probe samples in ns by width."""
+
+    setting: Setting
+    splits: Sequence[Round]
+    verify_widths: Mapping[int, Sequence[int]]
+    draft_widths: Mapping[int, Sequence[int]]
+    decode: Part
+
+    @property
+    def kind(self) -> DrafterKind:
+        """What kind of drafter it is."""
+        return drafter_kind(self.setting.drafter)
+
+    def verify(self) -> Part | None:
+        """T_verify over the widths that occur, each timed alone; a width without probes comes from split rounds."""
+        terms = []
+        for width, share in shares_by_width(self.splits).items():
+            own = part(self.verify_widths.get(width, ())) or part(
+                [e.verify_ns for e in self.splits if e.width == width]
+            )
+            if own is None:
+                return part([e.verify_ns for e in self.splits])
+            terms.append((share, own))
+        return weighted_sum(terms)
+
+    def draft(self, cumulative: Sequence[float]) -> Part | None:
+        """T_draft at an acceptance, catch-up included; from split rounds where steps were not timed alone."""
+        steps = draft_steps(self.kind, cumulative)
+        terms = [(count, part(self.draft_widths.get(width, ()))) for width, count in steps.items()]
+        known = [(count, own) for count, own in terms if own is not None]
+        if not terms or len(known) < len(terms):
+            return part([e.draft_ns for e in self.splits])
+        return weighted_sum(known)
+
+    def catch_up_ms(self, cumulative: Sequence[float]) -> float | None:
+        """What the draft costs beyond k steps one position wide, in ms."""
+        single = part(self.draft_widths.get(1, ()))
+        steps = draft_steps(self.kind, cumulative)
+        widths = [(count, part(self.draft_widths.get(width, ()))) for width, count in steps.items()]
+        if single is None or not steps or any(own is None for _, own in widths):
+            return None
+        return sum(count * (own.mean - single.mean) for count, own in widths if own is not None)
+
+
+def cumulative_of(splits: Sequence[Round], k: int) -> tuple[float, ...]:
+    """Share of rounds that accepted at least i drafts, i = 1 … k."""
+    counts = count_rounds([(e.drafted, e.accepted) for e in splits])
+    shares = [c.estimate for c in counts.cumulative]
+    return tuple(shares[:k]) + (0.0,) * (k - len(shares))
+
+
+def at_full_acceptance(timed: Timed) -> tuple[Interval | None, float | None]:
+    """R when every draft is accepted, catch-up included, and the tokens such a round yields.
+
+    Rewinding is left out, because nothing is rewound. Lookup: over the widths that occur.
+    """
+    splits, k = timed.splits, timed.setting.k
+    if len(splits) < 2 or k == 0:
+        return None, None
+    rest = part([(e.rest_ns or 0) - (e.rewind_ns or 0) for e in splits])
+    verify, draft = timed.verify(), timed.draft((1.0,) * k)
+    if verify is None or draft is None or rest is None:
+        return None, None
+    most = fmean(e.drafted for e in splits) + 1
+    return quotient([weighted_sum([(1.0, verify), (1.0, draft), (1.0, rest)])], [timed.decode]), most
+
+
+def forecast(
+    timed: Timed, pairs: Sequence[Segment]
+) -> tuple[Prediction | None, PredictionError | None, tuple[str, ...]]:
+    """Free rounds as the parts predict them, against the free rounds of the segments that held split rounds.
+
+    Those two sets of rounds read the same text, so tokens per round are one
+    number for both and the error is that of T_round.
+    """
+    both = [s for s in pairs if s.splits]
+    splits = [e for s in both for e in s.splits]
+    free = [e for s in both for e in s.rounds]
+    if len(splits) < 2 or len(free) < 2:
+        return None, None, ()
+    cumulative = cumulative_of(splits, timed.setting.k)
+    verify, draft, rest = timed.verify(), timed.draft(cumulative), part([e.rest_ns for e in splits])
+    if verify is None or draft is None or rest is None:
+        return None, None, ()
+    tokens = part_from([float(e.tokens) for e in splits])
+    prediction = predict(PredictionParts(draft, verify, rest, tokens, timed.decode))
+    measured_round = part_from([e.round_ns * MS for e in free])
+    ratio = ratio_of_intervals(measured_round.interval(), prediction.round_ms)
+    measured = sum(e.tokens for e in free) / sum(e.round_ns for e in free) * 1e9
+    predicted = prediction.tokens_per_second.estimate
+    off = predicted / measured / ratio.estimate
+    error = PredictionError(predicted, measured, predicted / measured - 1, ratio.low * off - 1, ratio.high * off - 1)
+    return prediction, error, explain(error, _differences(splits, free, rest))
+
+
+def split_cost(pairs: Sequence[Segment]) -> float | None:
+    """Split round ÷ free round of the same segments − 1: what the fences cost."""
+    both = [s for s in pairs if s.splits]
+    splits = [e.round_ns for s in both for e in s.splits]
+    free = [e.round_ns for s in both for e in s.rounds]
+    return fmean(splits) / fmean(free) - 1 if splits and free else None
+
+
+def shares_by_width(rounds: Sequence[Round]) -> dict[int, float]:
+    """Share of rounds by the width of their verify pass."""
+    counts: dict[int, float] = {}
+    for e in rounds:
+        counts[e.width] = counts.get(e.width, 0.0) + 1 / len(rounds)
+    return counts
+
+
+def _differences(splits: Sequence[Round], free: Sequence[Round], rest: Part) -> PredictionFacts:
+    split_mean, free_mean = fmean(e.round_ns for e in splits), fmean(e.round_ns for e in free)
+    return PredictionFacts(
+        split_rounds=len(splits),
+        free_rounds=len(free),
+        split_share_by_width=shares_by_width(splits),
+        free_share_by_width=shares_by_width(free),
+        split_context=fmean(e.context for e in splits),
+        free_context=fmean(e.context for e in free),
+        rest_share=rest.mean / (split_mean * MS),
+        fence_cost=split_mean / free_mean - 1,
+    )
