@@ -1,6 +1,7 @@
 # make run [ARGS="…"]   open specview on the bundled model
 # make test             ruff, mypy, import-linter, pytest
 # make test-real        tests with real models; MODELS names their folder
+# make pictures        draw the example sessions
 # make benchmarks       print the figures of tests/benchmarks
 # make clean            remove what was built
 
@@ -17,7 +18,7 @@ comma := ,
 RUN_EXTRAS := $(if $(BACKEND),[$(BACKEND)])
 TEST_EXTRAS := [$(if $(BACKEND),$(BACKEND)$(comma))test]
 
-.PHONY: run test backend test-real lint types house benchmarks clean
+.PHONY: run test backend pictures test-real lint types house benchmarks clean
 
 run: $(VENV)/run.stamp
 	@$(BIN)/specview $(ARGS)
@@ -56,6 +57,14 @@ test-real: $(VENV)/test.stamp
 
 benchmarks: $(VENV)/test.stamp
 	@for script in tests/benchmarks/*.py; do echo "== $$script"; $(BIN)/python "$$script" || exit 1; done
+
+# Pictures of the shipped example sessions, for the README.
+pictures: $(VENV)/run.stamp
+	@mkdir -p assets/pictures
+	@for session in assets/examples/*.specview.jsonl; do \
+	  name=$$(basename "$$session" .specview.jsonl); \
+	  $(BIN)/specview export "$$session" --as png --size 120x40 -o "assets/pictures/$$name.png" || exit 1; \
+	done
 
 backend:
 	@echo $(BACKEND)
