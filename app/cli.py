@@ -62,14 +62,17 @@ def parser() -> argparse.ArgumentParser:
     show = commands.add_parser("show", help="what a saved session says; needs no MLX")
     show.add_argument("session", type=Path)
     show.add_argument("--json", action="store_true", help="one JSON object")
+    show.add_argument("--chart", action="store_true", help="the break-even line and verify(n) as charts too")
     watch = commands.add_parser("watch", help="the screen: a session, a growing file, or a recording of its own")
     watch.add_argument("session", type=Path, nargs="?", help="a session to open instead of recording one")
     watch.add_argument("--follow", type=Path, metavar="FILE", help="follow a session that another terminal writes")
     watch.add_argument("--light", action="store_true", help="start with the light theme")
     _add_record(watch)
-    export = commands.add_parser("export", help="a picture of a saved session")
+    export = commands.add_parser("export", help="a picture of a saved session, or its numbers as a table")
     export.add_argument("session", type=Path)
-    export.add_argument("--as", dest="form", choices=("svg", "png"), default="svg", help="which kind (default svg)")
+    export.add_argument(
+        "--as", dest="form", choices=("svg", "png", "csv"), default="svg", help="which kind (default svg)"
+    )
     export.add_argument("--size", default="120x40", help="columns x rows (default 120x40)")
     export.add_argument("--theme", choices=("dark", "light"), default="dark")
     export.add_argument("-o", "--out", type=Path, help="the file to write (default: named after the session)")
@@ -107,7 +110,7 @@ def _add_record(command: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Carry out parsed options."""
     if options.command == "show":
-        return show_session(options.session, options.json)
+        return show_session(options.session, options.json, options.chart)
     if options.command == "doctor":
         from .examination import examine
 
@@ -125,7 +128,7 @@ def run(options: argparse.Namespace) -> int:
     return record_headless(options)
 
 
-def show_session(path: Path, as_json: bool) -> int:
+def show_session(path: Path, as_json: bool, chart: bool = False) -> int:
     """Print what a session says."""
     from ..layouts.summary import as_object, summary_lines
     from ..profilers.judge.ledger import ledger_of
@@ -139,4 +142,10 @@ def show_session(path: Path, as_json: bool) -> int:
         console = Console(highlight=False, markup=False, soft_wrap=True)
         for line in summary_lines(session, ledger):
             console.print(line)
+        if chart:
+            from ..layouts.plots import chart_lines
+            from ..layouts.views import reckon
+
+            for line in ("", *chart_lines(ledger, reckon(session).share_by_drafted)):
+                console.print(line)
     return 0

@@ -51,10 +51,15 @@ def watch(options: argparse.Namespace) -> int:
 
 
 def export(options: argparse.Namespace) -> int:
-    """Write a picture of a saved session."""
+    """Write a picture of a saved session, or its events as a table."""
+    out: Path = options.out or Path(f"{options.session.name.split('.')[0]}.{options.form}")
+    if options.form == "csv":
+        from .tables import export_table
+
+        export_table(options.session, out)
+        return 0
     from .exports import export_session, parsed_size
 
-    out: Path = options.out or Path(f"{options.session.name.split('.')[0]}.{options.form}")
     os.environ.pop("NO_COLOR", None)  # a picture has colours whatever this terminal wants
     export_session(options.session, options.form, parsed_size(options.size), out, options.theme)
     return 0

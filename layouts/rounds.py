@@ -114,5 +114,6 @@ def _kinds(ledger: Ledger) -> list[Row]:
     for kind in ledger.kinds:
         p = kind.acceptance.per_draft
         remark = f"p {figures.share(None if p is None else p.estimate)}, {figures.count(kind.prompts, 'prompt')}"
-        rows.append(Row(kind.kind, f"{figures.times(kind.estimate)} {figures.span(kind.speedup)}".rstrip(), remark))
+        speed = f"{figures.times(kind.estimate)} {figures.span(kind.speedup)}".rstrip()
+        rows.append(Row(kind.kind, figures.NONE if ledger.distrusted else speed, remark))
     return rows

@@ -101,9 +101,12 @@ def _costs(ledger: Ledger) -> list[str]:
     lines = []
     if ledger.catch_up_ms is not None:
         lines.append(f"catch-up         {figures.ms(ledger.catch_up_ms)} of each round's draft, at this acceptance")
+    if ledger.overlap_ms is not None:
+        lines.append(f"overlap          {figures.ms(ledger.overlap_ms)} that draft and verify hide behind each other")
     if ledger.split_cost is not None:
+        change = "longer" if ledger.split_cost >= 0 else "shorter"
         lines.append(
-            f"fences           split rounds take {figures.percent(ledger.split_cost, signed=True)} than free ones"
+            f"fences           split rounds take {figures.percent(abs(ledger.split_cost))} {change} than free ones"
         )
     return lines
 
@@ -134,7 +137,7 @@ def _kinds(ledger: Ledger) -> list[str]:
     for row in ledger.kinds:
         p = "—" if row.acceptance.per_draft is None else f"{row.acceptance.per_draft.estimate:.2f}"
         prompts = figures.count(row.prompts, "prompt")
-        if ledger.verdict.kind == "refused":
+        if ledger.distrusted:
             lines.append(f"{row.kind:<16} p {p}, {prompts}")
             continue
         span = figures.span(row.speedup) or "too few prompts for an interval"
@@ -181,7 +184,8 @@ def _state(session: Session, ledger: Ledger) -> list[str]:
         lines.append(f"Paused {cooled:.1f} s in all because the machine ran slower than at the start.")
     needed = ledger.rounds_needed
     if ledger.verdict.kind == "too_close" and needed:
-        lines.append(f"About {needed} more rounds may settle it, if mean and spread stay as they are.")
+        more = figures.count(needed, "more round")
+        lines.append(f"About {more} may settle it, if mean and spread stay as they are.")
     if session.problems:
         first = session.problems[0]
         lines.append(
@@ -195,7 +199,7 @@ def as_object(session: Session, ledger: Ledger) -> dict[str, Any]:
     """Everything `summary_lines` says, and more, for programs. Times in ms, rates in tokens per second."""
     counts = ledger.acceptance
     header = session.header
-    refused = ledger.verdict.kind == "refused"
+    refused = ledger.distrusted
     return {
         "status": session.status,
         "specview": header.specview,
@@ -238,6 +242,7 @@ def as_object(session: Session, ledger: Ledger) -> dict[str, Any]:
         "verify_ms_by_width": {str(w): _number(n) for w, n in ledger.verify_by_width.items()},
         "draft_ms_by_width": {str(w): _number(n) for w, n in ledger.draft_by_width.items()},
         "catch_up_ms": ledger.catch_up_ms,
+        "overlap_ms": ledger.overlap_ms,
         "split_cost": ledger.split_cost,
         "prediction": None if ledger.prediction is None else asdict(ledger.prediction),
         "prediction_error": None if ledger.prediction_error is None else asdict(ledger.prediction_error),

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ..engine.errors import SpecviewError
+from ..engine.limits import LONGEST_DRAFT
 from ..profilers.judge.blocks_table import BlocksTable, blocks_table
 from ..profilers.judge.ledger import Ledger, ledger_of
 from ..profilers.record.session import Session
@@ -56,7 +57,7 @@ def _shares(session: Session, ledger: Ledger) -> dict[int, float]:
     runs = {r.run for r in session.runs if r.arm != "plain" and r.k == setting.k and r.drafter == setting.drafter}
     counts: dict[int, float] = {}
     for event in session.rounds:
-        if event.run in runs and not event.warm_up:
+        if event.run in runs and not event.warm_up and event.drafted <= LONGEST_DRAFT:
             counts[event.drafted] = counts.get(event.drafted, 0.0) + 1.0
     total = sum(counts.values())
     return {drafted: count / total for drafted, count in counts.items()}

@@ -98,7 +98,7 @@ class SessionBuilder:
         )
         return number
 
-    def step(self, run, i, segment, ms, warm_up=False):
+    def step(self, run, i, segment, ms, warm_up=False, context=None, pipelined=True):
         """One plain step."""
         self.made.append(
             self._records.Step(
@@ -106,15 +106,15 @@ class SessionBuilder:
                 i=i,
                 segment=segment,
                 t_ns=self._now(),
-                context=10 + i,
+                context=10 + i if context is None else context,
                 tokens=1,
                 step_ns=round(ms * 1e6),
-                pipelined=True,
+                pipelined=pipelined,
                 warm_up=warm_up,
             )
         )
 
-    def round(self, run, i, segment, ms, drafted, accepted, split=None, catch_up=1, warm_up=False):
+    def round(self, run, i, segment, ms, drafted, accepted, split=None, catch_up=1, warm_up=False, replay=False):
         """One round; `split` is (draft, verify, rest, rewind) in ms."""
         phases = {}
         if split is not None:
@@ -134,6 +134,7 @@ class SessionBuilder:
                 round_ns=round(ms * 1e6),
                 catch_up_width=catch_up,
                 warm_up=warm_up,
+                replay=replay,
                 **phases,
             )
         )
@@ -154,6 +155,14 @@ class SessionBuilder:
             )
         )
 
+    def memory(self):
+        """What the recorder writes when a segment is whole."""
+        self.made.append(self._records.Memory(t_ns=self._now(), active_bytes=1, peak_bytes=1, cache_bytes=1))
+
+    def cooled(self, seconds):
+        """A pause for the machine to cool."""
+        self.made.append(self._records.Guard(t_ns=self._now(), code="cooling", message="Paused.", value=seconds))
+
     def canary(self, value_ns):
         """One reading of the canary."""
         self.made.append(self._records.Calibration(what="canary", value=float(value_ns), unit="ns", t_ns=self._now()))
@@ -169,8 +178,12 @@ class SessionBuilder:
         split=(6.0, 14.0, 5.0, 1.0),
         k=2,
         drafter="mtp",
+        closed=False,
     ):
-        """A prompt's segments: 8 steps, 8 rounds and 8 split rounds each, and two dropped ones that say nonsense."""
+        """A prompt's segments: 8 steps, 8 rounds and 8 split rounds each, and two dropped ones that say nonsense.
+
+        `closed` segments end with a memory record.
+        """
         plain, drafting = self.open_run("plain", prompt=prompt, kind=kind), None
         drafting = self.open_run("drafting", drafter, k, prompt, kind)
         splitting = self.open_run("split", drafter, k, prompt, kind) if split else None
@@ -183,6 +196,8 @@ class SessionBuilder:
                 self.round(drafting, at + n, segment, 999.0 if dropped else round_ms, k, kept, warm_up=dropped)
                 if splitting is not None:
                     self.round(splitting, at + n, segment, sum(split[:3]), k, kept, split, warm_up=dropped)
+            if closed:
+                self.memory()
         return plain, drafting, splitting
 
     def compared(self, run, judged="equal", margin=None, tokens=32):

@@ -22,6 +22,7 @@ class PromptLookup:
 
     kind = "lookup"
     needs_hidden = False
+    has_steps = False
 
     def __init__(self) -> None:
         self._places: dict[tuple[int, ...], int] = {}

@@ -35,6 +35,7 @@ class DraftModel:
 
     kind = "model"
     needs_hidden = False
+    has_steps = True
 
     def __init__(self, model: Target, longest: int | None = None) -> None:
         self.model = model

@@ -128,6 +128,7 @@ class MtpDrafter:
 
     kind = "mtp"
     needs_hidden = True
+    has_steps = True
 
     def __init__(self, target: Target, head: MtpHead) -> None:
         self.target = target

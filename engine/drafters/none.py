@@ -14,6 +14,7 @@ class NoDrafter:
 
     kind = "none"
     needs_hidden = False
+    has_steps = False
 
     def begin(self, tokens: Sequence[int], hidden: mx.array | None) -> None:
         """Nothing to see."""

@@ -28,11 +28,13 @@ class Drafter(Protocol):
     `begin` shows it the prompt, `draft` asks for guesses, `settle` tells it
     what a round committed. `mark` and `restore` take it back to an earlier
     moment of the same generation, so that arms can share a starting point.
-    `needs_hidden` asks the loop to keep the target's hidden states.
+    `needs_hidden` asks the loop to keep the target's hidden states;
+    `has_steps` says whether drafting runs a model at all.
     """
 
     kind: str
     needs_hidden: bool
+    has_steps: bool
 
     def begin(self, tokens: Sequence[int], hidden: mx.array | None) -> None:
         """Start on a prompt; hidden [1, n-1, D] are the target's states of all tokens but the last."""

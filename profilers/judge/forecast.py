@@ -1,7 +1,8 @@
 """T_round from its parts: what free rounds should take, and what a fully accepted round costs.
 
-The parts are verify passes and drafter steps timed alone (probes), and the
-rest of split rounds; acceptance comes from split rounds. Nothing here comes
+The parts are verify passes and drafter steps timed alone, both together
+without a fence (their overlap), and the rest of split rounds; acceptance comes
+from split rounds. Nothing here comes
 from the free rounds it is compared with.
 """
 
@@ -27,7 +28,7 @@ from .prediction import (
     quotient,
     weighted_sum,
 )
-from .statistics import Interval, ratio_of_intervals
+from .statistics import Interval
 from .visits import Segment, Setting
 
 
@@ -39,6 +40,7 @@ class Timed:
     splits: Sequence[Round]
     verify_widths: Mapping[int, Sequence[int]]
     draft_widths: Mapping[int, Sequence[int]]
+    rounds_together: Sequence[int]
     decode: Part
 
     @property
@@ -67,6 +69,30 @@ class Timed:
             return part([e.draft_ns for e in self.splits])
         return weighted_sum(known)
 
+    def overlap_ms(self) -> float | None:
+        """What k drafter steps and a verify pass hide behind each other when nothing waits between them, in ms."""
+        hidden = self._overlap()
+        return None if hidden is None else hidden.mean
+
+    def _overlap(self) -> Part | None:
+        k = self.setting.k
+        together, single, verify = (
+            part(values)
+            for values in (self.rounds_together, self.draft_widths.get(1, ()), self.verify_widths.get(k + 1, ()))
+        )
+        if together is None or single is None or verify is None:
+            return None
+        return weighted_sum([(1.0, verify), (float(k), single), (-1.0, together)])
+
+    def verify_beside_draft(self) -> Part | None:
+        """T_verify less what it hides behind the draft: what a free round pays for it."""
+        verify, hidden = self.verify(), self._overlap()
+        if verify is None or hidden is None:
+            return verify
+        together, single = part(self.rounds_together), part(self.draft_widths.get(1, ()))
+        assert together is not None and single is not None
+        return weighted_sum([(1.0, together), (-float(self.setting.k), single)])
+
     def catch_up_ms(self, cumulative: Sequence[float]) -> float | None:
         """What the draft costs beyond k steps one position wide, in ms."""
         single = part(self.draft_widths.get(1, ()))
@@ -93,7 +119,7 @@ def at_full_acceptance(timed: Timed) -> tuple[Interval | None, float | None]:
     if len(splits) < 2 or k == 0:
         return None, None
     rest = part([(e.rest_ns or 0) - (e.rewind_ns or 0) for e in splits])
-    verify, draft = timed.verify(), timed.draft((1.0,) * k)
+    verify, draft = timed.verify_beside_draft(), timed.draft((1.0,) * k)
     if verify is None or draft is None or rest is None:
         return None, None
     most = fmean(e.drafted for e in splits) + 1
@@ -114,13 +140,14 @@ def forecast(
     if len(splits) < 2 or len(free) < 2:
         return None, None, ()
     cumulative = cumulative_of(splits, timed.setting.k)
-    verify, draft, rest = timed.verify(), timed.draft(cumulative), part([e.rest_ns for e in splits])
+    verify, draft, rest = timed.verify_beside_draft(), timed.draft(cumulative), part([e.rest_ns for e in splits])
     if verify is None or draft is None or rest is None:
         return None, None, ()
     tokens = part_from([float(e.tokens) for e in splits])
     prediction = predict(PredictionParts(draft, verify, rest, tokens, timed.decode))
-    measured_round = part_from([e.round_ns * MS for e in free])
-    ratio = ratio_of_intervals(measured_round.interval(), prediction.round_ms)
+    # On logs, because a t interval over a few unsteady rounds can reach below zero.
+    predicted_round = weighted_sum([(1.0, draft), (1.0, verify), (1.0, rest)])
+    ratio = quotient([part_from([e.round_ns * MS for e in free])], [predicted_round])
     measured = sum(e.tokens for e in free) / sum(e.round_ns for e in free) * 1e9
     predicted = prediction.tokens_per_second.estimate
     off = predicted / measured / ratio.estimate

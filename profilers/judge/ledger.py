@@ -72,6 +72,7 @@ class Ledger:
     prediction_reasons: tuple[str, ...]
     split_cost: float | None
     catch_up_ms: float | None
+    overlap_ms: float | None
     output: OutputEquality | None
     canary: Interval | None
     drift: Interval | None
@@ -81,6 +82,11 @@ class Ledger:
     kinds: tuple[KindRow, ...]
     verdict: Verdict
     facts: VerdictFacts
+
+    @property
+    def distrusted(self) -> bool:
+        """Whether the verdict was refused for more than prompts that differ: then no kind has a speedup either."""
+        return any(finding.code != "wide_interval" for finding in self.verdict.findings)
 
 
 def ledger_of(session: Session, setting: Setting | None = None) -> Ledger:
@@ -97,8 +103,9 @@ def ledger_of(session: Session, setting: Setting | None = None) -> Ledger:
     splits = [e for s in pairs for e in s.splits]
     runs = {run for v in mine for run in v.runs.values()}
     verify_widths, draft_widths = whole_probes(session, "verify"), whole_probes(session, "draft", runs)
+    together = [ns for values in whole_probes(session, "round", runs).values() for ns in values]
     decode = part([e.step_ns for e in steps])
-    timed = None if decode is None else Timed(setting, splits, verify_widths, draft_widths, decode)
+    timed = None if decode is None else Timed(setting, splits, verify_widths, draft_widths, together, decode)
     full, most = (None, None) if timed is None else at_full_acceptance(timed)
     prediction, error, reasons = (None, None, ()) if timed is None else forecast(timed, pairs)
     by_prompt = _by_prompt(mine)
@@ -152,6 +159,7 @@ def ledger_of(session: Session, setting: Setting | None = None) -> Ledger:
         prediction_reasons=reasons,
         split_cost=split_cost(pairs),
         catch_up_ms=None if timed is None or len(splits) < 2 else timed.catch_up_ms(cumulative_of(splits, k)),
+        overlap_ms=None if timed is None else timed.overlap_ms(),
         output=output,
         canary=facts.canary,
         drift=facts.drift,

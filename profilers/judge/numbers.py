@@ -52,5 +52,5 @@ def whole_probes(session: Session, what: str, runs: set[int] | None = None) -> d
         if probe.ruler != "whole" or probe.part != what or probe.pipelined:
             continue
         if runs is None or probe.run in runs or probe.run is None:
-            found.setdefault(probe.width, []).extend(probe.samples_ns or ())
+            found.setdefault(probe.width, []).extend(ns for ns in probe.samples_ns or () if ns > 0)
     return found

@@ -163,10 +163,15 @@ def explain(error: PredictionError, facts: PredictionFacts) -> tuple[str, ...]:
             )
     if facts.rest_share is not None and facts.rest_share > 0.05:
         reasons.append(f"T_rest is {facts.rest_share:.0%} of a round: Python and the rewind weigh, and they vary most.")
-    if facts.fence_cost is not None and abs(facts.fence_cost) > 0.02:
+    if facts.fence_cost is not None and facts.fence_cost > 0.02:
         reasons.append(
             f"A split round took {_change(facts.fence_cost)} than a free one, because of its fences; "
             "its parts carry that."
+        )
+    elif facts.fence_cost is not None and facts.fence_cost < -0.02:
+        reasons.append(
+            f"Split rounds took {-facts.fence_cost:.1%} less than free ones, which fences cannot explain: "
+            "the machine was unsteady."
         )
     if min(facts.split_rounds, facts.free_rounds) < 30:
         reasons.append(f"Rounds are few, {facts.split_rounds} split and {facts.free_rounds} free; record 30.")

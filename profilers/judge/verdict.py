@@ -165,7 +165,8 @@ def _mixtures(facts: VerdictFacts) -> list[GuardFinding]:
         found.append(
             GuardFinding(
                 "output_differs",
-                f"With drafts the text differs from plain greedy at {facts.output_bugs} places by more than a tie.",
+                f"With drafts the text differs from plain greedy at {_counted(facts.output_bugs, 'place')} by more "
+                "than a tie.",
                 "Find the fault in the model, the cache or the drafter first: a wrong text can be fast.",
             )
         )
@@ -196,8 +197,8 @@ def _counts(facts: VerdictFacts, interval: Interval | None) -> list[GuardFinding
         found.append(
             GuardFinding(
                 "too_few_rounds",
-                f"Too little is recorded: {facts.rounds} rounds in {facts.segments} pairs of segments over "
-                f"{len(facts.log_ratios)} prompts.",
+                f"Too little is recorded: {_counted(facts.rounds, 'round')} in "
+                f"{_counted(facts.segments, 'pair')} of segments over {_counted(len(facts.log_ratios), 'prompt')}.",
                 f"Record longer: at least {LEAST_ROUNDS} rounds, and {LOOKS[0]} prompts or {LOOKS[1]} pairs "
                 "of segments of one.",
             )
@@ -307,11 +308,15 @@ def _sentence(kind: VerdictKind, facts: VerdictFacts, s: Interval, needed: int |
             f"{facts.tokens_per_round.estimate:.2f} tokens."
         )
     if kind == "too_close":
-        units = "prompts" if scope == "prompts" else "segments"
-        more = f" About {needed} more {units} may settle it." if needed else ""
+        unit = "prompt" if scope == "prompts" else "segment"
+        more = f" About {_counted(needed, f'more {unit}')} may settle it." if needed else ""
         return (
             f"Too close to call: drafting runs at {s.estimate:.2f}x of plain decode, and the {span} "
             f"holds 1.{cost}{more}{tail}"
         )
     word = "Wins" if kind == "wins" else "Loses"
     return f"{word}: drafting runs at {s.estimate:.2f}x of plain decode ({span}).{cost}{tail}"
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

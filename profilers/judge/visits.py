@@ -8,9 +8,11 @@ drafting arm are a pair. Unlike visits are never pooled: a setting names one gro
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from ...engine.limits import LONGEST_DRAFT
 from ..record.records import Round, Run, Step
 from ..record.session import Session
 
@@ -76,11 +78,18 @@ def _ns(event: Step | Round) -> int:
     return event.step_ns if isinstance(event, Step) else event.round_ns
 
 
+def _sound(event: Step | Round) -> bool:
+    """Whether an event can be reckoned with; no recorder writes one that cannot, but a file may hold anything."""
+    return _ns(event) > 0 and event.tokens > 0 and (isinstance(event, Step) or event.drafted <= LONGEST_DRAFT)
+
+
 def visits_of(session: Session) -> list[Visit]:
     """All visits of a session in order."""
     visits: list[Visit] = []
     by_run: dict[int, tuple[Visit, str]] = {}
     for run in session.runs:
+        if run.k > LONGEST_DRAFT:
+            continue
         setting = None if run.arm == "plain" else _setting(run)
         visit = visits[-1] if visits else None
         if visit is None or not _continues(visit, run, setting):
@@ -91,7 +100,7 @@ def visits_of(session: Session) -> list[Visit]:
         by_run[run.run] = (visit, run.arm)
     events: tuple[Step | Round, ...] = (*session.steps, *session.rounds)
     for event in events:
-        if event.run not in by_run or event.warm_up or _ns(event) <= 0:
+        if event.run not in by_run or event.warm_up or not _sound(event):
             continue
         visit, arm = by_run[event.run]
         segment = visit.segments.setdefault(event.segment, Segment(event.segment))
@@ -111,12 +120,13 @@ def _mark_given_up(visits: Sequence[Visit], closed_ns: Sequence[int]) -> None:
 
     They cover unequal text in the two arms. While no segment is whole, they are all there is to show.
     """
-    segments = sorted((s for v in visits for s in v.segments.values()), key=lambda s: s.last_t_ns)
     if not closed_ns:
         return
+    segments = sorted((s for v in visits for s in v.segments.values()), key=lambda s: s.last_t_ns)
+    closed = sorted(closed_ns)
     for segment, later in zip(segments, [*segments[1:], None], strict=True):
-        until = later.last_t_ns if later is not None else math.inf
-        segment.whole = any(segment.last_t_ns <= t < until for t in closed_ns)
+        at = bisect_left(closed, segment.last_t_ns)
+        segment.whole = at < len(closed) and (later is None or closed[at] < later.last_t_ns)
     some = any(s.whole and s.paired for s in segments)
     for visit in visits:
         visit.kept = some

@@ -9,7 +9,7 @@ import mlx.core as mx
 
 from ...engine.accept import greedy_choices
 from ...engine.cache import arrays_of
-from ...engine.decode import Generation
+from ...engine.decode import Generation, verify
 from ...engine.drafters import Drafter
 from ...engine.rewind import rewind, start_tape
 
@@ -51,19 +51,40 @@ def verify_pass(generation: Generation, tokens: Sequence[int], clock: Clock) -> 
 
 
 def drafter_pass(drafter: Drafter, tokens: Sequence[int], context: int, clock: Clock) -> Pass | None:
-    """Time one drafter step over `tokens`, then take it back; None for a drafter without steps.
-
-    The first call of a pair pays for setting the probe up; callers drop it.
-    """
-    warm = drafter.step(tokens)
-    if warm is None:
-        return None
-    mx.eval(warm)
-    drafter.take_back(len(tokens))
+    """Time one drafter step over `tokens`, then take it back; None for a drafter without steps."""
     began = clock()
     guess = drafter.step(tokens)
     built = clock()
+    if guess is None:
+        return None
     mx.eval(guess)
     ended = clock()
     drafter.take_back(len(tokens))
     return Pass(len(tokens), context, built - began, ended - built)
+
+
+def round_pass(generation: Generation, drafter: Drafter, k: int, clock: Clock) -> Pass:
+    """Time a draft of k tokens and its verify pass in one go, as a free round plays them, and accept nothing.
+
+    The target's cache is taken back; the drafter has seen one token more
+    afterwards and is put back by its mark. What this takes less than its parts
+    alone is what they hide behind each other.
+    """
+    cache = generation.cache
+    mx.eval(arrays_of(cache))
+    began = clock()
+    draft = drafter.draft(generation.tokens, k)
+    hidden, choices = verify(generation, draft.tokens, drafter.needs_hidden)
+    built = clock()
+    mx.eval(choices)
+    ended = clock()
+    width = len(draft.tokens.tolist()) + 1  # type: ignore[arg-type]
+    rewind(cache, width, 0)
+    drafter.settle(generation.tokens[-1:], 0, hidden)
+    return Pass(width, generation.context, built - began, ended - built)
+
+
+def warm(timed: Callable[[], Pass | None], repeats: int) -> list[Pass]:
+    """`repeats` passes in a row after one that does not count: the first of its width finds cold buffers."""
+    passes = [timed() for _ in range(repeats + 1)][1:]
+    return [done for done in passes if done is not None]

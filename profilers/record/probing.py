@@ -7,13 +7,15 @@ from collections.abc import Callable, Sequence
 
 from ...engine.models import Target
 from ..measure.schedule import DROPPED, ProbeTurns
-from ..measure.whole import Pass, drafter_pass, verify_pass
+from ..measure.whole import Pass, drafter_pass, round_pass, verify_pass, warm
 from . import records
 from .block_visits import BlockVisits
 from .plan import Plan
 from .segments import Moment, Stretch
 
 Clock = Callable[[], int]
+REPEATS = 3  # passes of the widths a verdict needs, after one that does not count
+FEWER = 2  # of the others
 DRAFT_SHARE = 1 / 3  # of the duty of verify widths
 
 
@@ -37,19 +39,26 @@ class Probing:
         self._blocks = BlockVisits(target, (1, max(2, k + 1)), plan.blocks_duty, clock) if plan.blocks_duty else None
 
     def between(self, stretch: Stretch, base: Moment, after: Moment, segment_ns: int) -> None:
-        """Probe at a segment's start, over the tokens that really follow; the cache is as before afterwards."""
+        """Probe at a segment's start, over the tokens that really follow; leaves the drafter where it likes."""
         coming = after.tokens[len(base.tokens) - 1 :] + base.tokens[-self._plan.widest - 1 :]
-        generation, run = stretch.generation, stretch.by_arm["drafting"]
+        generation, run, k = stretch.generation, stretch.by_arm["drafting"], self._plan.k
         step_ns = min(verify_pass(generation, coming[:1], self._clock).total_ns for _ in range(DROPPED))
         for width in self._shuffled(self._verify.next(segment_ns, step_ns)):
-            done = verify_pass(generation, coming[:width], self._clock)
-            self._verify.spent(width, done.total_ns)
+            repeats = REPEATS if width in self._verify.needed else FEWER
+            done = warm(lambda width=width: verify_pass(generation, coming[:width], self._clock), repeats)  # type: ignore[misc]
+            self._verify.spent(width, sum(p.total_ns for p in done) * (repeats + 1) // repeats)
             self._append(self._probe_record("verify", done, run))
-        for width in self._shuffled(self._draft.next(segment_ns, step_ns)) if self._plan.k else ():
-            step = drafter_pass(stretch.drafter, coming[:width], generation.context, self._clock)
-            if step is not None:
-                self._draft.spent(width, 2 * step.total_ns)
-                self._append(self._probe_record("draft", step, run))
+        for width in self._shuffled(self._draft.next(segment_ns, step_ns)) if k else ():
+            steps = warm(
+                lambda width=width: drafter_pass(stretch.drafter, coming[:width], generation.context, self._clock),  # type: ignore[misc]
+                REPEATS,
+            )
+            if steps:
+                self._draft.spent(width, sum(p.total_ns for p in steps) * (REPEATS + 1) // REPEATS)
+                self._append(self._probe_record("draft", steps, run))
+        if k and stretch.drafter.has_steps:
+            rounds = warm(lambda: round_pass(generation, stretch.drafter, k, self._clock), REPEATS)
+            self._append(self._probe_record("round", rounds, run))
         if self._blocks is not None:
             for record in self._blocks.visit(generation, coming, segment_ns, self._now):
                 self._append(record)
@@ -57,17 +66,17 @@ class Probing:
     def _shuffled(self, widths: Sequence[int]) -> list[int]:
         return self._random.sample(widths, len(widths))
 
-    def _probe_record(self, part: str, done: Pass, run: int) -> records.Probe:
-        """A probe names its run, because a draft step of another drafter costs something else."""
+    def _probe_record(self, part: str, passes: Sequence[Pass], run: int) -> records.Probe:
+        """Passes of one width; a probe names its run, because a draft step of another drafter costs something else."""
         return records.Probe(
             t_ns=self._now(),
             ruler="whole",
             part=part,
-            width=done.width,
-            context=done.context,
-            samples_ns=(done.total_ns,),
-            build_ns=(done.build_ns,),
-            eval_ns=(done.eval_ns,),
+            width=passes[0].width,
+            context=passes[0].context,
+            samples_ns=tuple(p.total_ns for p in passes),
+            build_ns=tuple(p.build_ns for p in passes),
+            eval_ns=tuple(p.eval_ns for p in passes),
             pipelined=False,
             run=run,
         )

@@ -67,6 +67,8 @@ class Steering:
 
     def nap(self, seconds: float) -> bool:
         """Sleep so long, or until a command comes; False when one did (it still waits)."""
+        if self._next:
+            return False
         try:
             command = self._waiting.get(timeout=seconds)
         except queue.Empty:

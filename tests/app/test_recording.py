@@ -33,7 +33,7 @@ class StubCanary:
     def read_ns(self):
         return 1000
 
-    def cool_down(self, base_ns, longest_s, sleep):
+    def cool_down(self, base_ns, longest_s, nap):
         return 0.0
 
 

@@ -57,22 +57,99 @@ def test_parts_name_where_they_come_from(losing):
     lines = said(losing.finished())
     assert line_of(lines, "decode").startswith("decode           10.00 ms ± 0.0%")
     assert "split rounds" in line_of(lines, "verify") and "free rounds" in line_of(lines, "round  ")
-    assert line_of(lines, "round in decode steps") == "round in decode steps   2.50 [2.50, 2.50]"
+    assert line_of(lines, "round in steps") == "round in steps   2.50 [2.50, 2.50]   mean round ÷ decode"
+    assert line_of(lines, "rewind").startswith("    rewind       1.00 ms ± 0.0%")
+    assert line_of(lines, "rewind").endswith("part of rest")
+
+
+def test_without_probes_nothing_is_said_of_widths(losing):
+    lines = said(losing.finished())
+    assert not [line for line in lines if line.startswith(("one pass", "verify(n)", "drafter steps", "catch-up"))]
+
+
+def test_one_pass_and_the_widths_stand_on_the_synchronous_ruler(losing):
+    for width, ms in ((1, 11.0), (3, 15.4), (9, 40.7)):
+        losing.probe("verify", width, ms)
+        losing.probe("verify", width, ms)
+    lines = said(losing.finished())
+    assert line_of(lines, "one pass").startswith("one pass         11.00 ms ± 0.0%")
+    assert "synchronous, one position" in line_of(lines, "one pass")
+    assert line_of(lines, "verify(n)÷(1)") == "verify(n)÷(1)    1: 1.00  3: 1.40  9: 3.70"
+
+
+def test_no_ratio_of_widths_without_a_pass_over_one_position(losing):
+    losing.probe("verify", 3, 15.0)
+    losing.probe("verify", 3, 15.0)
+    assert not [line for line in said(losing.finished()) if line.startswith("verify(n)")]
+
+
+def test_drafter_steps_and_the_catch_up_of_a_round(losing):
+    for width, ms in ((1, 2.0), (2, 3.0), (3, 5.0)):
+        losing.probe("draft", width, ms, 1)
+        losing.probe("draft", width, ms, 1)
+    lines = said(losing.finished())
+    assert (
+        line_of(lines, "drafter steps") == "drafter steps    1: 2.00 ms  2: 3.00 ms  3: 5.00 ms   "
+        "by positions, timed alone"
+    )
+    # half of the rounds accept one draft and a quarter both: 0.5 × (3 − 2) + 0.25 × (5 − 2)
+    assert line_of(lines, "catch-up") == "catch-up         1.25 ms of each round's draft, at this acceptance"
+
+
+@pytest.mark.parametrize(
+    ("split", "words"),
+    [
+        ((7.0, 14.0, 5.0, 1.0), "split rounds take 4.0% longer than free ones"),
+        ((4.0, 14.0, 5.0, 1.0), "split rounds take 8.0% shorter than free ones"),
+    ],
+)
+def test_what_fences_cost_is_told_in_words(build, split, words):
+    for prompt in ("p0", "p1", "p2"):
+        build.visit(prompt, split=split)
+    assert line_of(said(build.finished()), "fences") == f"fences           {words}"
+
+
+def test_pauses_to_cool_are_added_up(losing):
+    losing.cooled(1.5)
+    losing.cooled(0.5)
+    assert "Paused 2.0 s in all because the machine ran slower than at the start." in said(losing.finished())
+
+
+def test_too_close_says_about_how_many_more_rounds(build):
+    for n in range(6):
+        build.visit(f"p{n}", round_ms=(19.0, 20.5, 19.2, 20.9, 19.4, 20.2)[n])
+    session = build.finished()
+    needed = ledger_of(session).rounds_needed
+    assert said(session)[0].startswith("Too close to call")
+    assert f"About {needed} more rounds may settle it, if mean and spread stay as they are." in said(session)
 
 
 def test_the_prediction_stands_beside_the_measurement(losing):
     line = line_of(said(losing.finished()), "predicted")
-    assert "80.0 tok/s from split rounds" in line
+    assert "80.0 tok/s from split rounds and probes" in line
     assert "80.0 tok/s measured in other, free rounds" in line
 
 
 def test_kinds_are_listed_when_there_are_several(build):
     for n in range(3):
         build.visit(f"e{n}", "english")
-        build.visit(f"c{n}", "code", round_ms=16.0)
+        build.visit(f"c{n}", "code", round_ms=24.0)
     lines = said(build.finished())
     assert line_of(lines, "english").startswith("english          0.80x [")
-    assert line_of(lines, "code").startswith("code             1.25x [")
+    assert line_of(lines, "code").startswith("code             0.83x [")
+
+
+def test_kinds_of_a_refused_verdict_show_no_speedup(build):
+    for n in range(3):
+        build.visit(f"e{n}", "english")
+        build.visit(f"c{n}", "code", round_ms=16.0)
+    session = build.finished()
+    lines = said(session)
+    assert lines[0].startswith("No verdict: ")
+    assert line_of(lines, "english") == "english          p 0.50, 3 prompts"
+    assert line_of(lines, "code") == "code             p 0.50, 3 prompts"
+    kinds = as_object(session, ledger_of(session))["kinds"]
+    assert [(row["speedup"], row["interval"]) for row in kinds] == [(None, None), (None, None)]
 
 
 def test_one_kind_gets_no_row(losing):
@@ -80,9 +157,11 @@ def test_one_kind_gets_no_row(losing):
 
 
 def test_a_kind_of_one_prompt_has_no_interval(build):
-    build.visit("e", "english")
+    for n in range(3):
+        build.visit(f"e{n}", "english")
     build.visit("c", "code")
-    assert "too few prompts for an interval" in line_of(said(build.finished()), "code")
+    line = line_of(said(build.finished()), "code")
+    assert line == "code             0.80x too few prompts for an interval   p 0.50, 1 prompt"
 
 
 def test_equal_output_is_said(losing):
@@ -98,6 +177,9 @@ def test_a_tie_is_told_with_its_margin(losing):
 
 def test_a_bug_is_told_loudly(losing):
     losing.compared(1, "bug", 2.5)
+    assert said(losing.session())[0].startswith(
+        "No verdict: With drafts the text differs from plain greedy at 1 place "
+    )
     line = line_of(said(losing.finished()), "output")
     assert "DIFFERS from plain greedy at 1 place by more than a tie (margin 2.5 logits)" in line
 

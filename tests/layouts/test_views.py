@@ -13,8 +13,10 @@ from specview.layouts.costs import NO_BLOCKS, moved_p
 from specview.layouts.explanations import explanation
 from specview.layouts.states import empty_dashboard
 from specview.layouts.stream import MOST_PIECES, stream_view
+from specview.layouts.summary import summary_lines
 from specview.layouts.view_models import Live, WhatIf
 from specview.layouts.views import dashboard, reckon, trouble_of
+from specview.profilers.judge.ledger import ledger_of
 from specview.profilers.record import records as r
 from specview.profilers.record.session import session_of
 
@@ -126,6 +128,27 @@ def test_a_prompt_lookup_of_varying_width_has_a_line() -> None:
 def test_no_drafts_means_no_line() -> None:
     view = view_of(built(Made(k=0, drafter="none", verify={1: 10.94})))
     assert "Nothing is drafted" in view.break_even.message
+
+
+@pytest.mark.parametrize("drafted", [65, 2**62])
+def test_rounds_that_claim_huge_drafts_hang_no_screen(drafted: int) -> None:
+    records = built(Made(drafter="lookup", k=2))
+    rounds = [x for x in records if isinstance(x, r.Round)]
+    claims = tuple(replace(x, drafted=drafted) for x in rounds[::2])
+    view = view_of((*records[:-1], *claims, records[-1]))
+    assert view.break_even.curve is not None
+    assert view.headline.kind == view_of(records).headline.kind
+
+
+def test_passes_that_claim_no_time_break_no_screen() -> None:
+    records = [
+        replace(x, samples_ns=(0,)) if isinstance(x, r.Probe) and x.ruler == "whole" and x.width != 2 else x
+        for x in built(Made())
+    ]
+    view = view_of(records)
+    assert view.verify.widths == ()
+    session = session_of(records)
+    assert not [line for line in summary_lines(session, ledger_of(session)) if line.startswith("verify(n)")]
 
 
 def test_rejected_line_breaks_stay_on_their_line_and_tabs_are_spaces() -> None:

@@ -123,7 +123,11 @@ def test_an_error_within_three_percent_needs_no_reason() -> None:
         ),
         (PredictionFacts(100, 100, split_context=200.0, free_context=500.0), "300 positions more"),
         (PredictionFacts(100, 100, rest_share=0.12), "T_rest is 12%"),
-        (PredictionFacts(100, 100, fence_cost=0.03), "3.0% slower than a free one"),
+        (PredictionFacts(100, 100, fence_cost=0.03), "3.0% slower than a free one, because of its fences"),
+        (
+            PredictionFacts(100, 100, fence_cost=-0.096),
+            "Split rounds took 9.6% less than free ones, which fences cannot explain: the machine was unsteady.",
+        ),
         (PredictionFacts(12, 100), "12 split and 100 free"),
         (ENOUGH, "Nothing that was recorded explains it"),
     ],

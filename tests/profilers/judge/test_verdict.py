@@ -181,6 +181,30 @@ def test_too_few_rounds_or_segments_refuse_with_how_many_are_needed() -> None:
     the_only_finding(replace(JULY, segments=2), "too_few_rounds")
 
 
+def test_what_is_recorded_is_counted_in_good_english() -> None:
+    one = judge(replace(JULY, rounds=1, segments=1, log_ratios=around(0.8, 1)))
+    assert one.reason == "Too little is recorded: 1 round in 1 pair of segments over 1 prompt."
+    two = judge(replace(JULY, rounds=2, segments=2, log_ratios=around(0.8, 2)))
+    assert two.reason == "Too little is recorded: 2 rounds in 2 pairs of segments over 2 prompts."
+
+
+def test_text_that_drafts_changed_refuses_before_everything_about_speed() -> None:
+    verdict = the_only_finding(replace(WINNING, output_bugs=1), "output_differs")
+    assert verdict.reason == "With drafts the text differs from plain greedy at 1 place by more than a tie."
+    assert "Find the fault" in verdict.remedy
+    both = judge(replace(WINNING, output_bugs=3, canary=near(1.3)))
+    assert [f.code for f in both.findings] == ["output_differs", "canary_slowed"]
+    assert "at 3 places" in both.sentence
+
+
+def test_one_more_prompt_is_one_prompt() -> None:
+    # 59 of 60 prompts: the last look, at 36, was still undecided and the next is one prompt away
+    wobble = tuple(0.0095 + 0.02 * (-1) ** i for i in range(59))
+    verdict = judge(replace(JULY, log_ratios=wobble, round_steps=near(1.65), round_steps_full=None, budget_spent=False))
+    assert (verdict.kind, verdict.still_needed) == ("too_close", 1)
+    assert "About 1 more prompt may settle it." in verdict.sentence
+
+
 def test_nothing_recorded_yet_is_too_few_rounds() -> None:
     verdict = the_only_finding(VerdictFacts((), (), 0, 0, 0, 0), "too_few_rounds")
     assert verdict.still_needed is None

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import time
+from dataclasses import replace
 
 import pytest
 
@@ -90,3 +92,69 @@ def test_the_loop_without_drafts_counts_as_the_drafting_arm(build):
 def test_a_session_without_runs_has_no_visit(build):
     assert visits_of(build.session()) == []
     assert settings_of([]) == ()
+
+
+def pairs_of(build):
+    return [[s.number for s in v.pairs()] for v in visits_of(build.session())]
+
+
+def test_a_segment_without_a_memory_record_after_it_was_given_up(build):
+    build.visit("p0", closed=True)
+    plain, drafting = build.open_run("plain", prompt="p1"), build.open_run("drafting", prompt="p1")
+    build.step(plain, 0, 0, 10.0)
+    build.round(drafting, 0, 0, 25.0, 2, 1)
+    assert pairs_of(build) == [[0, 1], []]
+    build.visit("p1", closed=True)
+    assert pairs_of(build) == [[0, 1], [], [0, 1]]
+
+
+def test_a_segment_given_up_in_the_middle_of_a_visit_takes_no_other_with_it(build):
+    plain, drafting = build.open_run("plain"), build.open_run("drafting")
+    for segment in range(4):
+        build.step(plain, segment, segment, 10.0)
+        build.round(drafting, segment, segment, 25.0, 2, 1)
+        if segment != 2:
+            build.memory()
+    assert pairs_of(build) == [[0, 1, 3]]
+
+
+def test_while_no_segment_is_whole_they_are_all_there_is_to_show(build):
+    build.memory()
+    build.visit("p0")
+    assert pairs_of(build) == [[0, 1]]
+
+
+def test_a_whole_segment_without_a_pair_does_not_hide_the_others(build):
+    lonely = build.open_run("plain", prompt="p0")
+    build.step(lonely, 0, 0, 10.0)
+    build.memory()
+    build.visit("p1")
+    assert pairs_of(build) == [[], [0, 1]]
+
+
+def test_a_session_without_memory_records_is_not_judged_by_them(build):
+    build.visit("p0")
+    build.visit("p1")
+    assert pairs_of(build) == [[0, 1], [0, 1]]
+
+
+def test_many_segments_are_told_whole_in_no_time(build):
+    plain, drafting = build.open_run("plain"), build.open_run("drafting")
+    for segment in range(4000):
+        build.step(plain, segment, segment, 10.0)
+        build.round(drafting, segment, segment, 25.0, 2, 1)
+        build.memory()
+    session = build.session()
+    began = time.process_time()
+    (visit,) = visits_of(session)
+    assert len(visit.pairs()) == 4000
+    assert time.process_time() - began < 0.5, "the app reckons all of it anew several times a minute"
+
+
+@pytest.mark.parametrize("wrong", [{"drafted": 65}, {"drafted": 2**62}, {"tokens": 0}, {"round_ns": 0}])
+def test_events_that_no_recorder_writes_are_left_out(build, wrong):
+    build.visit("p0")
+    session = build.session()
+    odd = tuple(replace(e, **wrong) for e in session.rounds)
+    before, after = (visits_of(s)[0].segments[0] for s in (session, replace(session, rounds=(*session.rounds, *odd))))
+    assert after.rounds == before.rounds and after.splits == before.splits

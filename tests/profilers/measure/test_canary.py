@@ -25,6 +25,16 @@ def canary_reading(*readings):
     return Canary(clock_of([1] * REPEATS + [ns for reading in readings for ns in [reading] * REPEATS]))
 
 
+def sleeping(naps):
+    """A nap that nothing interrupts."""
+
+    def nap(seconds):
+        naps.append(seconds)
+        return True
+
+    return nap
+
+
 def test_a_reading_is_the_median_of_its_repeats():
     times = [1] * REPEATS + [500, 100, 100_000, 300, 200]
     assert Canary(clock_of(times)).read_ns() == 300
@@ -32,20 +42,32 @@ def test_a_reading_is_the_median_of_its_repeats():
 
 def test_a_well_canary_asks_for_no_pause():
     naps = []
-    assert canary_reading(1000).cool_down(1000.0, 10.0, naps.append) == 0.0
+    assert canary_reading(1000).cool_down(1000.0, 10.0, sleeping(naps)) == 0.0
     assert naps == []
 
 
 def test_a_slow_canary_waits_until_it_is_well():
     naps = []
-    waited = canary_reading(2000, 1500, 1010).cool_down(1000.0, 10.0, naps.append)
+    waited = canary_reading(2000, 1500, 1010).cool_down(1000.0, 10.0, sleeping(naps))
     assert waited == sum(naps) == pytest.approx(1.0)
 
 
 def test_a_canary_that_stays_slow_waits_no_longer_than_allowed():
     naps = []
-    waited = canary_reading(*[2000] * 9).cool_down(1000.0, 1.2, naps.append)
+    waited = canary_reading(*[2000] * 9).cool_down(1000.0, 1.2, sleeping(naps))
     assert waited == sum(naps) == pytest.approx(1.2)
+
+
+def test_a_canary_that_is_woken_waits_no_longer_though_it_is_slow():
+    naps = []
+
+    def woken(seconds):
+        naps.append(seconds)
+        return len(naps) < 2
+
+    waited = canary_reading(*[2000] * 9).cool_down(1000.0, 10.0, woken)
+    assert len(naps) == 2
+    assert waited == sum(naps)
 
 
 def test_the_real_matmul_takes_time(fake_clock):

@@ -55,9 +55,14 @@ def test_a_segment_leaves_rounds_to_count_even_if_every_draft_is_accepted(k):
     assert segment_tokens(k) // (k + 1) >= DROPPED + COUNTED
 
 
-@pytest.mark.parametrize("k", range(8))
+@pytest.mark.parametrize("k", range(6))
 def test_a_segment_of_short_drafts_is_32_tokens(k):
     assert segment_tokens(k) == 32
+
+
+@pytest.mark.parametrize(("k", "tokens"), [(6, 35), (7, 40), (16, 85), (64, 325)])
+def test_a_segment_of_long_drafts_has_room_for_five_full_rounds(k, tokens):
+    assert segment_tokens(k) == tokens
 
 
 def test_needed_widths_come_in_every_turn_and_first():

@@ -10,6 +10,7 @@ import mlx.nn as nn
 import pytest
 
 from specview.engine import decode as loops
+from specview.engine.errors import SpecviewError
 from specview.engine.models import Target
 from specview.profilers.measure import schedule
 from specview.profilers.record import recorder as recording
@@ -21,7 +22,7 @@ from specview.profilers.record.steering import Command, Steering
 from specview.profilers.record.store import SessionStore
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
-SEGMENT = 12
+SEGMENT = 15  # as many tokens as k = 2 needs for five full rounds
 
 
 class Alphabet(nn.Module):
@@ -87,7 +88,7 @@ class StubCanary:
     def read_ns(self):
         return 1000
 
-    def cool_down(self, base_ns, longest_s, sleep):
+    def cool_down(self, base_ns, longest_s, nap):
         return 0.0
 
 
@@ -111,13 +112,14 @@ def record(tmp_path, monkeypatch):
         undecided=lambda records: (),
         clock=None,
         watcher=None,
+        canary=StubCanary,
         **plan,
     ):
         target = Target("alphabet", "alphabet", tmp_path, Alphabet(), Letters(eos), {"model_type": "scripted"})
         target.config["max_position_embeddings"] = longest
         monkeypatch.setattr(recording, "load_target", lambda *_: target)
         monkeypatch.setattr(recording, "load_prompts", lambda wish: prompts)
-        monkeypatch.setattr(recording, "Canary", StubCanary)
+        monkeypatch.setattr(recording, "Canary", canary)
         monkeypatch.setattr(schedule, "SEGMENT_TOKENS", SEGMENT)
         ticks = itertools.count(0, 1_000_000)
         wishes = {"drafter": "lookup", "k": 2, "limit": 1, "tokens": 16, "widest": 4, **plan}
@@ -191,11 +193,19 @@ def test_half_of_the_segments_hold_split_rounds(record):
     assert held == [True, False, True, False]
 
 
-def test_two_events_after_every_switch_are_dropped(record):
-    _, lines = record()
-    for _, events in visits_of_arms(lines):
+@pytest.mark.parametrize("k", [0, 1, 2, 4])
+def test_the_first_two_events_and_the_last_of_every_visit_are_dropped(record, k):
+    _, lines = record(k=k)
+    for arm, events in visits_of_arms(lines):
         flags = [e["warm_up"] for e in events]
-        assert flags == [n < 2 for n in range(len(flags))]
+        assert flags == [n < 2 or n == len(flags) - 1 for n in range(len(flags))], arm
+        assert not all(flags), arm
+
+
+def test_the_share_of_split_segments_is_kept_over_prompts(record):
+    session, _ = record(limit=3, tokens=8, split=0.5)
+    assert [r.prompt.index for r in session.runs if r.arm == "plain"] == [0, 1, 2]
+    assert [r.prompt.index for r in session.runs if r.arm == "split"] == [0, 2]
 
 
 def test_all_arms_of_a_segment_start_at_the_same_place(record):
@@ -282,7 +292,8 @@ def test_the_widths_a_verdict_needs_are_probed_after_every_segment(record):
     segments = len({e.segment for e in session.steps})
     assert sorted(widths) == [1] * segments + [3] * segments
     assert {(p.ruler, p.pipelined) for p in session.probes} == {("whole", False)}
-    assert all(p.samples_ns == (p.build_ns[0] + p.eval_ns[0],) for p in session.probes)
+    for p in session.probes:
+        assert p.samples_ns == tuple(b + e for b, e in zip(p.build_ns, p.eval_ns, strict=True))
 
 
 def test_the_canary_and_memory_are_read_once_a_segment(record):
@@ -349,6 +360,47 @@ def test_an_end_of_text_token_ends_the_prompt_and_not_the_session(record):
     assert first.endswith("m") or "m" in first[-2:]
     assert second[:11] == "bcdefghijkl"
     assert session.footer.status == "finished"
+
+
+def test_a_round_that_holds_the_end_of_text_is_the_last_and_does_not_count(record):
+    # every draft is accepted: d-g, h-k, l-o, and "q" is the second of p-s
+    whole = (Prompt("letters", 0, "english", LETTERS * 2 + "abc"),)
+    session, lines = record(eos="q", k=3, prompts=whole, tokens=64)
+    for arm, events in visits_of_arms(lines):
+        if arm == "plain":
+            assert [e["tokens"] for e in events] == [1] * 14, "d to q"
+        else:
+            assert [e["tokens"] for e in events] == [4] * 4
+        assert [e["warm_up"] for e in events] == [n < 2 or n == len(events) - 1 for n in range(len(events))]
+    assert {e.segment for e in (*session.rounds, *session.steps)} == {0}
+    assert [o.judged for o in session.outputs] == ["equal"]
+    assert session.footer.status == "finished"
+
+
+def test_a_change_of_settings_starts_ended_texts_again(record):
+    orders = Orders()
+
+    class Changing(Watcher):
+        def advanced(self, prompts_done, prompts_all, rounds):
+            if not self.seen:  # the first text has ended; the second is in its first segment
+                orders.by_poll[orders.polls + 3] = Command("change", k=1)
+            super().advanced(prompts_done, prompts_all, rounds)
+
+    session, lines = record(orders, eos="m", limit=2, tokens=30, watcher=Changing())
+    drafting = [(r.prompt.index, r.k) for r in session.runs if r.arm == "drafting"]
+    assert drafting == [(0, 2), (1, 2), (0, 1), (1, 1)]
+    again = next(r for r in session.runs if (r.arm, r.prompt.index, r.k) == ("drafting", 0, 1))
+    events = [x for x in lines if x["kind"] == "round" and x["run"] == again.run]
+    assert events[0]["context"] == len(PROMPTS[0].text) - 1
+    assert shown_text(events).startswith("efghijkl")
+    assert session.footer.status == "finished"
+
+
+def test_a_text_that_goes_on_after_a_change_is_not_started_again(record):
+    session, lines = record(Orders({25: Command("change", k=1)}), tokens=40)
+    changed = [r.run for r in session.runs if r.k == 1]
+    assert changed
+    assert follows(shown_text(lines), PROMPTS[0].text)
 
 
 def test_a_text_stops_before_the_context_is_full(record):
@@ -460,6 +512,21 @@ def test_next_prompt_goes_on_with_the_next(record):
     assert session.footer.status == "finished"
 
 
+def test_a_command_wakes_a_recorder_that_waits_for_the_machine_to_cool(record):
+    steering, naps = Steering(), []
+
+    class Hot(StubCanary):
+        def cool_down(self, base_ns, longest_s, nap):
+            steering.send(Command("stop", reason="q was pressed"))
+            naps.append(nap(3600.0))
+            return 0.5
+
+    session, _ = record(steering, tokens=64, canary=Hot)
+    assert naps == [False]
+    assert (session.footer.status, session.footer.reason) == ("stopped", "q was pressed")
+    assert [(g.code, g.value) for g in session.guards] == [("cooling", 0.5)]
+
+
 # ------------------------------------------------------------------- budgets
 
 
@@ -519,7 +586,7 @@ def test_a_failure_leaves_a_footer_without_paths(record):
         def advanced(self, *_):
             raise FileNotFoundError(2, "No such file", "/home/someone/secret/file.txt")
 
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(RecorderError, match=r"^MLX broke off \(.* 'file\.txt'\): everything up to there is saved\.$"):
         record(watcher=Broken())
     session = read_session(record.path)
     assert session.footer.status == "failed"
@@ -538,6 +605,18 @@ def test_mlx_breaking_off_is_one_sentence_and_loses_nothing(record):
         record(watcher=Broken())
     session = read_session(record.path)
     assert session.footer.status == "failed" and session.rounds
+
+
+@pytest.mark.parametrize("error", [SpecviewError("No room."), KeyboardInterrupt()])
+def test_what_mlx_did_not_break_keeps_its_own_words(record, error):
+    class Broken(Watcher):
+        def advanced(self, *_):
+            raise error
+
+    with pytest.raises(type(error)) as raised:
+        record(watcher=Broken())
+    assert raised.value is error
+    assert read_session(record.path).footer.status == "failed"
 
 
 def test_progress_reaches_the_number_of_prompts(record):

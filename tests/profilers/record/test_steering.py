@@ -72,3 +72,43 @@ def test_without_a_stream_nothing_comes():
     steering.send(Command("pause"))
     assert steering.poll() == Command("pause")
     assert steering.poll() is None
+
+
+def test_a_nap_that_nothing_interrupts_is_slept_through():
+    steering = Steering()
+    assert steering.nap(0.001) is True
+    assert steering.poll() is None
+
+
+@pytest.mark.parametrize("taken", ["poll", "wait"])
+def test_a_command_wakes_a_nap_and_still_waits(taken):
+    steering = Steering()
+    steering.send(Command("pause"))
+    assert steering.nap(3600.0) is False
+    assert getattr(steering, taken)() == Command("pause")
+    assert steering.poll() is None
+
+
+def test_no_nap_is_taken_while_a_command_waits():
+    steering = Steering()
+    steering.send(Command("pause"))
+    steering.nap(3600.0)
+    assert steering.nap(3600.0) is False
+
+
+def test_commands_keep_their_order_over_a_nap():
+    steering = Steering()
+    for action in ("pause", "next_prompt", "resume"):
+        steering.send(Command(action))
+    steering.nap(3600.0)
+    assert [steering.poll().action, steering.wait().action, steering.poll().action] == [
+        "pause",
+        "next_prompt",
+        "resume",
+    ]
+
+
+def test_the_end_of_the_stream_wakes_a_nap():
+    steering = Steering(io.StringIO(""))
+    assert steering.nap(3600.0) is False
+    assert steering.wait().action == "stop"
