@@ -92,8 +92,10 @@ def test_arrows_ask_what_if_and_escape_goes_back(tmp_path: Path) -> None:
         before = app.view
         await pilot.press("right", "right")
         answer = app.view.break_even.what_if
-        assert answer is not None and answer.p_asked and answer.p == pytest.approx(0.8)
-        assert "WHAT IF" in text_of(app) and "what if p 0.80" in text_of(app)
+        assert before.break_even.p is not None
+        asked = 0.05 * (before.break_even.p // 0.05 + 2)
+        assert answer is not None and answer.p_asked and answer.p == pytest.approx(asked)
+        assert "WHAT IF" in text_of(app) and f"what if p {asked:.2f}" in text_of(app)
         assert replace(app.view.break_even, what_if=None) == before.break_even
         assert app.view.headline == before.headline and app.view.rounds == before.rounds
         await pilot.press("up")

@@ -177,6 +177,19 @@ def test_a_free_round_tells_no_phases(bundled, fake_clock):
     assert played.draft_ns is played.verify_ns is played.rest_ns is played.rewind_ns is None
 
 
+def test_the_build_of_the_verify_graph_is_charged_to_verify(bundled):
+    # drafted at 10, graph of verify built at 30, drafts there at 100, verified at 400, rewound from 450 to 460
+    times = iter([0, 10, 30, 100, 400, 450, 460, 500])
+    prompt = bundled.tokenizer.encode(TEXTS["code"])
+    drafter = PromptLookup()
+    generation = start(bundled, prompt, drafter)
+    (played,) = speculate(generation, drafter, 2, 1, SplitProbe(lambda: next(times), mx.eval))
+    assert played.draft_ns == 10 + (100 - 30)
+    assert played.verify_ns == (30 - 10) + (400 - 100)
+    assert (played.rest_ns, played.rewind_ns) == (100, 10)
+    assert played.draft_ns + played.verify_ns + played.rest_ns == played.round_ns == 500
+
+
 def test_pipelined_and_synchronous_steps_give_the_same_text(bundled, fake_clock):
     prompt = bundled.tokenizer.encode(TEXTS["english"])
     assert plain_tokens(bundled, prompt, 16, fake_clock) == plain_tokens(bundled, prompt, 16, fake_clock, False)

@@ -139,13 +139,26 @@ def test_kinds_are_listed_when_there_are_several(build):
     assert line_of(lines, "code").startswith("code             0.83x [")
 
 
-def test_kinds_of_a_refused_verdict_show_no_speedup(build):
+def test_kinds_that_differ_are_judged_each_by_itself(build):
     for n in range(3):
         build.visit(f"e{n}", "english")
         build.visit(f"c{n}", "code", round_ms=16.0)
+    lines = said(build.finished())
+    assert lines[0].startswith("No verdict: The budget is spent and the speedup is still uncertain by ")
+    assert lines[0].endswith("if kinds of text differ, judge each kind by itself.")
+    assert line_of(lines, "english").startswith("english          0.80x [")
+    assert line_of(lines, "code").startswith("code             1.25x [")
+
+
+def test_kinds_of_a_distrusted_session_show_no_speedup(build):
+    for n in range(3):
+        build.visit(f"e{n}", "english")
+        build.visit(f"c{n}", "code", round_ms=16.0)
+    for value in (100, 130, 130, 131):
+        build.canary(value)
     session = build.finished()
     lines = said(session)
-    assert lines[0].startswith("No verdict: ")
+    assert lines[0].startswith("No verdict: A fixed matrix product became ")
     assert line_of(lines, "english") == "english          p 0.50, 3 prompts"
     assert line_of(lines, "code") == "code             p 0.50, 3 prompts"
     kinds = as_object(session, ledger_of(session))["kinds"]

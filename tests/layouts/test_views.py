@@ -91,8 +91,10 @@ def test_a_width_that_was_not_measured_is_refused_in_words() -> None:
 def test_p_moves_on_whole_steps_and_stops_at_the_ends() -> None:
     view = view_of(CASES["cannot-win"]).break_even
     assert view.p is not None
+    steps, between = divmod(view.p, 0.05)
+    assert 1e-6 < between < 0.05 - 1e-6, "the measured p lies between two steps"
     up, down = moved_p(view, 1), moved_p(view, -1)
-    assert up == pytest.approx(0.75) and down == pytest.approx(0.7)
+    assert up == pytest.approx(0.05 * (steps + 1)) and down == pytest.approx(0.05 * steps)
     asked = view_of(CASES["cannot-win"], what_if=WhatIf(1.0)).break_even
     assert moved_p(asked, 1) == 1.0 and moved_p(asked, -1) == pytest.approx(0.95)
 

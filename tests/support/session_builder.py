@@ -28,7 +28,10 @@ WORDS = (
 
 @dataclass(frozen=True)
 class Made:
-    """What a built session measures, in ms; `noise` is the relative spread of every time."""
+    """What a built session measures, in ms; `noise` is the relative spread of every time.
+
+    `draft` is of a round without catch-up; a drafter step is a part of it, a tenth dearer for each further position.
+    """
 
     prompts: int = 6
     segments: int = 2
@@ -66,6 +69,16 @@ class _Builder:
             self.deck = [i < round(20 * self.made.p) for i in range(20)]
             self.random.shuffle(self.deck)
         return self.deck.pop()
+
+    def step_ms(self, width: int) -> float:
+        """One drafter step, `width` positions wide."""
+        return self.made.draft / max(1, self.made.k) * (0.9 + 0.1 * width)
+
+    def draft_ms(self, first: int) -> float:
+        """The draft of a round whose first step is `first` positions wide; lookup has no steps."""
+        if self.made.drafter != "mtp":
+            return self.made.draft
+        return (self.made.k - 1) * self.step_ms(1) + self.step_ms(first)
 
     def ns(self, ms: float) -> int:
         return max(1, round(ms * (1 + self.made.noise * self.random.uniform(-1.5, 1.5)) * MS))
@@ -106,13 +119,23 @@ class _Builder:
                 step_ns=ns, pipelined=True, warm_up=i < 2, replay=True,
             )  # fmt: skip
 
-    def rounds(self, run: int, segment: int, context: int, split: bool) -> Iterator[r.Round]:
-        made, i, done = self.made, 0, 0
-        while done < 32:
+    def acceptances(self) -> tuple[int, ...]:
+        """How many drafts each round of one segment accepts; every arm reads the same text."""
+        found: list[int] = []
+        while sum(found) + len(found) < 32:
             accepted = 0
-            while accepted < made.k and self.hit():
+            while accepted < self.made.k and self.hit():
                 accepted += 1
-            draft, verify, rest = (self.ns(ms) for ms in (made.draft, made.verify[made.k + 1], made.rest))
+            found.append(accepted)
+        return tuple(found)
+
+    def rounds(
+        self, run: int, segment: int, context: int, acceptances: tuple[int, ...], split: bool
+    ) -> Iterator[r.Round]:
+        made, done, first = self.made, 0, 1
+        for i, accepted in enumerate(acceptances):
+            times = (self.draft_ms(first), made.verify[made.k + 1], made.rest)
+            draft, verify, rest = (self.ns(ms) for ms in times)
             committed = tuple(self.piece() for _ in range(accepted + 1))
             rejected = tuple(" guess" for _ in range(made.k - accepted))
             parts = {"draft_ns": draft, "verify_ns": verify, "rest_ns": rest, "rewind_ns": rest // 4} if split else {}
@@ -120,11 +143,10 @@ class _Builder:
                 run=run, i=i, segment=segment, t_ns=self.at(draft + verify + rest), context=context + done,
                 drafted=made.k, accepted=accepted, width=made.k + 1, tokens=accepted + 1,
                 pieces=None if split or not made.text_kept else r.Pieces(committed, rejected),
-                round_ns=draft + verify + rest, catch_up_width=min(accepted + 1, 2), warm_up=i < 2, replay=split,
-                **parts,
+                round_ns=draft + verify + rest, catch_up_width=first, warm_up=i < 2, replay=split, **parts,
             )  # fmt: skip
             done += accepted + 1
-            i += 1
+            first = accepted + 1
 
     def probes(self, run: int) -> Iterator[r.Probe]:
         for width, ms in self.made.verify.items():
@@ -133,8 +155,8 @@ class _Builder:
                 t_ns=self.at(ns), ruler="whole", part="verify", width=width, context=64, samples_ns=(ns,),
                 build_ns=(ns // 9,), eval_ns=(ns - ns // 9,), pipelined=False, run=run,
             )  # fmt: skip
-        for width in range(1, self.made.k + 2):
-            ns = self.ns(self.made.draft * (0.8 + 0.2 * width))
+        for width in range(1, self.made.k + 2) if self.made.drafter == "mtp" else ():
+            ns = self.ns(self.step_ms(width))
             yield r.Probe(
                 t_ns=self.at(ns), ruler="whole", part="draft", width=width, context=64, samples_ns=(ns,),
                 build_ns=(ns // 9,), eval_ns=(ns - ns // 9,), pipelined=False, run=run,
@@ -182,8 +204,9 @@ def built(made: Made) -> tuple[r.Record, ...]:
         for segment in range(made.segments):
             context = 33 + 32 * segment
             out += b.steps(runs["plain"].run, segment, context)
-            out += b.rounds(runs["drafting"].run, segment, context, False)
-            out += b.rounds(runs["split"].run, segment, context, True)
+            acceptances = b.acceptances()
+            out += b.rounds(runs["drafting"].run, segment, context, acceptances, False)
+            out += b.rounds(runs["split"].run, segment, context, acceptances, True)
             out += b.probes(runs["drafting"].run)
             out.append(r.Calibration(what="canary", dtype="float32", value=1e6 * made.canary, unit="ns", t_ns=b.t_ns))
             out.append(
