@@ -46,8 +46,10 @@ class BlocksTable:
     """Categories in a fixed order, their sums, and the gap to the synchronous whole-graph wall, in ms.
 
     `width` is how many positions the verify blocks had. `fence_ms` is what one fence costs by itself.
-    The queued ruler times one place after another, between segments: until it has timed as many as the fenced one
-    (`queued_places` of `places`) there is no queued sum, because a sum of some blocks would show a false gap.
+    The queued ruler times one place after another, between segments: until it has timed all that it can
+    (`queued_places` of `places`) there is no queued sum, because a sum of some blocks would show a false gap. What
+    containers do between their blocks (misc) has no copies to queue: only the fenced ruler sees it, and it is part
+    of the gap.
     """
 
     rows: tuple[CategoryRow, ...]
@@ -62,6 +64,7 @@ class BlocksTable:
     queued_places: int
 
 
+FENCED_ONLY = "misc"
 Places = Mapping[tuple[str, str | None], float]
 
 
@@ -83,10 +86,11 @@ def blocks_table(session: Session, width: int | None = None) -> BlocksTable | No
     found = {category for each in places.values() for category, _ in each}
     order = [c for c in CATEGORIES if c in found] + sorted(found - set(CATEGORIES))
     wall, build = _whole(session)
-    all_places = set(places["decode", "queued"]) | set(places["decode", "fenced"])
-    complete = len(places["decode", "queued"]) == len(all_places)
+    fenced_or_queued = set(places["decode", "queued"]) | set(places["decode", "fenced"])
+    all_places = {place for place in fenced_or_queued if place[0] != FENCED_ONLY or place in places["decode", "queued"]}
+    complete = set(places["decode", "queued"]) == all_places
     queued = sum(places["decode", "queued"].values()) if complete else None
-    ruler = Ruler.QUEUED if complete and set(places["verify", "queued"]) == all_places else Ruler.FENCED
+    ruler = Ruler.QUEUED if complete and set(places["verify", "queued"]) >= all_places else Ruler.FENCED
     return BlocksTable(
         rows=tuple(_row(category, places, complete, ruler) for category in order),
         width=width,
