@@ -44,7 +44,7 @@ def events_table(session: Session) -> str:
         for key in ("samples_ns", "build_ns", "eval_ns"):
             facts[key] = " ".join(str(ns) for ns in facts[key] or ())
         rows.append({"event": "probe", **facts})
-    frame = pandas.DataFrame(rows)
+    frame = pandas.DataFrame(rows).convert_dtypes()  # whole numbers stay whole where a column has gaps
     if not frame.empty:
         frame = frame.sort_values("t_ns", kind="stable")
     text: str = frame.to_csv(index=False)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 SEGMENT_TOKENS = 32
 DROPPED = 2  # steps or rounds not counted after every switch: the first ones run on a cold pipeline
-COUNTED = 3  # rounds that each visit has left at least, even if every draft is accepted; its last is not counted
+COUNTED = 3  # rounds that each visit has left to count at least, even if every draft is accepted
 
 
 def segment_tokens(k: int) -> int:

@@ -140,9 +140,9 @@ class Segments:
             tokens = event.tokens if isinstance(event, Round) else (event.token,)
             known = len(tokens) if not shows else max(0, len(tokens) - len(generation.tokens) + text.shown)
             ends = any(t in generation.target.eos_ids for t in tokens)
-            # The last step hides nothing behind it, the last round has yet to pay for its rewind, and tokens after
-            # the end of a text are none.
-            last = ends or len(generation.tokens) - before >= count
+            # The last plain step hides no successor behind it, and tokens after the end of a text are none. The last
+            # round counts: it crosses the line, so long rounds are likelier to be last, and without it E is too low.
+            last = ends or (arm == "plain" and len(generation.tokens) - before >= count)
             self._append(writer.record(event, i, self._now(), n < DROPPED or last, known))
             if shows:
                 text.shown = max(text.shown, len(generation.tokens))
