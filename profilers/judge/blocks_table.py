@@ -6,22 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from statistics import fmean
 
+from ..measure.timings import CATEGORIES
 from ..record.records import Probe
 from ..record.session import Session
 from .economics import Gap, Ruler, Span, gap, width_ratio
 
 MS = 1e-6
-CATEGORIES = (
-    "embedding",
-    "linear attention",
-    "full attention",
-    "MoE",
-    "MLP",
-    "norms and residuals",
-    "output head",
-    "sampling",
-    "misc",
-)
 
 
 @dataclass(frozen=True, slots=True)

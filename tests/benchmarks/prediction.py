@@ -21,8 +21,10 @@ from pathlib import Path
 from statistics import median
 
 from specview.profilers.measure.blas import installed_openblas
+from specview.profilers.record.prompts import load_prompts
 
 FLAG_ABOVE = 0.05
+REPEATING = "repeating"
 
 
 @dataclass(frozen=True)
@@ -77,9 +79,16 @@ def cells(models: Path | None) -> list[Cell]:
                 expected="wins",
             ),
             Cell(
+                "SmolLM2 fp32, lookup k=4 on repeating text, OpenBLAS",
+                ("--model", fp32, "--draft", "lookup", "--k", "4", "--prompts", REPEATING, "--no-chat"),
+                openblas=True,
+                tokens=64,
+                expected="wins",
+            ),
+            Cell(  # nearly every draft is accepted, so rounds are few: it takes many tokens to have 30
                 "SmolLM2 fp16, fp32 copy k=4, reference BLAS",
                 ("--model", fp16, "--draft", fp32, "--k", "4", "--prompts", "code"),
-                tokens=32,
+                tokens=64,
                 limit=4,
                 expected="wins",
             ),
@@ -87,15 +96,24 @@ def cells(models: Path | None) -> list[Cell]:
     return found
 
 
+def repeating(folder: Path) -> Path:
+    """A file of prompts that repeat themselves, where prompt lookup is in its element."""
+    out = folder / "repeating.jsonl"
+    texts = [prompt.text for prompt in load_prompts("code")]
+    out.write_text("".join(json.dumps({"kind": "repeating", "text": text * 3}) + "\n" for text in texts))
+    return out
+
+
 def record(cell: Cell, folder: Path, openblas: str | None) -> dict[str, object]:
     """Run one cell; its `show --json` object."""
-    out = folder / f"{len(list(folder.iterdir()))}.specview.jsonl"
+    out = folder / f"{len(list(folder.glob('*.specview.jsonl')))}.specview.jsonl"
     environment = dict(os.environ)
     if cell.openblas and openblas:
         environment |= {"LD_PRELOAD": openblas, "OPENBLAS_NUM_THREADS": "1"}
     command = [sys.executable, "-m", "specview"]
+    arguments = [str(repeating(folder)) if a == REPEATING else a for a in cell.arguments]
     options = ["--tokens", str(cell.tokens), "--limit", str(cell.limit), "--out", str(out)]
-    subprocess.run([*command, "record", *cell.arguments, *options], env=environment, check=True, capture_output=True)
+    subprocess.run([*command, "record", *arguments, *options], env=environment, check=True, capture_output=True)
     shown = subprocess.run([*command, "show", str(out), "--json"], check=True, capture_output=True, text=True)
     result: dict[str, object] = json.loads(shown.stdout)
     return result
