@@ -14,6 +14,7 @@ from textual.binding import BindingType
 from textual.command import Provider
 from textual.message import Message
 
+from ..engine.limits import LONGEST_DRAFT
 from ..layouts.explanations import explanation
 from ..layouts.screens.choice import ChoiceScreen
 from ..layouts.screens.dashboard import DashboardScreen
@@ -27,7 +28,7 @@ from .following import Following, Update
 from .looking import LookingMeter
 from .process import STALL_S, News, recorder_command
 from .settings import sessions_folder
-from .steersman import LONGEST_DRAFT, CommandMaker, Steersman
+from .steersman import CommandMaker, Steersman
 
 if TYPE_CHECKING:  # heavy: loaded with the first numbers
     from ..layouts.views import Reckoning

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from ..engine.limits import LONGEST_DRAFT
 from ..layouts.view_models import Live, LiveState
 from .process import Ended, Garbage, News, RecorderProcess
 
-LONGEST_DRAFT = 64
 CommandMaker = Callable[[Path, Sequence[str]], list[str]]
 
 
