@@ -38,7 +38,11 @@ class Environment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelFacts:
-    """What a model is; `layers` pairs each kind of layer with its count and is a JSON object on disk."""
+    """What a model is; `layers` pairs each kind of layer with its count and is a JSON object on disk.
+
+    `random_weights`: a shape without weights, built from random ones, whose acceptance means nothing.
+    `layers_in_full` are the layers of the architecture where fewer were built.
+    """
 
     id: str
     architecture: str
@@ -49,6 +53,8 @@ class ModelFacts:
     parameters: int | None = None
     vocabulary: int
     tokenizer_hash: str
+    random_weights: bool = False
+    layers_in_full: CountByKind | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,7 +170,8 @@ class Probe:
     `part` says what was timed (decode, verify, draft), `width` is in positions; a slope may be negative by noise.
     A `block` stands for `layers` blocks of one place: samples are of all of them, a slope is of one. `arrangement`
     says whether the copies under a slope went round the layers (cycled) or stayed at one (hot); `cached` whether
-    their weights fit the last-level cache.
+    their weights fit the last-level cache. `detail` tells kinds of one category apart (gated delta, sliding window,
+    router …). `submit_ns` is the time until `async_eval` gave back, a part of `eval_ns`.
     """
 
     t_ns: int
@@ -186,11 +193,18 @@ class Probe:
     arrangement: str | None = None
     pipelined: bool | None = None
     run: int | None = None
+    detail: str | None = None
+    submit_ns: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Census:
-    """How often a block runs one primitive at a width, what it moves and computes, and the share covered."""
+    """How often the blocks of a place run one primitive at a width, what that moves and computes; all layers together.
+
+    One record for each combination of primitive, `inputs` and `outputs` (`float32[1,2,256]`). `coverage` is the share
+    of the pass's primitives that lie in some block. `method` says how the primitive was seen: exported with its
+    shapes, or by name only, and then its bytes and flops are 0 and not known.
+    """
 
     width: int
     block: str
@@ -201,6 +215,88 @@ class Census:
     bytes_written: int
     flops: int
     coverage: float
+    context: int | None = None
+    detail: str | None = None
+    layers: int | None = None
+    inputs: tuple[str, ...] = ()
+    outputs: tuple[str, ...] = ()
+    method: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Demand:
+    """What the blocks of a place must move and compute in one pass, all `layers` together, whatever the kernels do.
+
+    `weight_bytes` are read once; of `expert_bytes` (all experts) a pass needs those that its routes name, out of
+    `experts` with `active` for each position. `kv_bytes` are the keys and values that are read at this context,
+    `state_bytes` a recurrent state, read and written. `flops` are those of one position, in `dtype`.
+    """
+
+    block: str
+    category: str
+    detail: str | None = None
+    layers: int
+    context: int
+    dtype: str
+    weight_bytes: int
+    expert_bytes: int = 0
+    experts: int | None = None
+    active: int | None = None
+    kv_bytes: int = 0
+    state_bytes: int = 0
+    flops: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Routes:
+    """How many distinct experts a block of experts touched at `width` positions: one count a pass and layer."""
+
+    t_ns: int
+    block: str
+    width: int
+    experts: int
+    active: int
+    distinct: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replay:
+    """One heavy primitive replayed alone at `width` positions by the queued ruler: a slope a call with its interval.
+
+    `weight` is what it multiplies by (`model.layers.*.mlp.up_proj`, or the cache), `shape` its shape as text, `count`
+    how often a pass runs it, `bytes_read` what a call reads at least. `cached`: its weights fit the last-level cache.
+    """
+
+    t_ns: int
+    primitive: str
+    weight: str
+    category: str
+    detail: str | None = None
+    shape: str
+    dtype: str
+    width: int
+    count: int
+    bytes_read: int
+    slope_ns: Signed
+    slope_low_ns: Signed
+    slope_high_ns: Signed
+    cached: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Experiment:
+    """Passes under one setting of a switch, interleaved with those of a control: times, and the memory it took."""
+
+    t_ns: int
+    name: str
+    arm: str
+    control: bool
+    width: int
+    context: int
+    samples_ns: tuple[int, ...]
+    peak_bytes: int | None = None
+    cache_bytes: int | None = None
+    detail: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -280,7 +376,22 @@ class Footer:
 
 
 Record: TypeAlias = (
-    Header | Run | Round | Step | Probe | Census | Calibration | Memory | Guard | Note | Comparison | Footer
+    Header
+    | Run
+    | Round
+    | Step
+    | Probe
+    | Census
+    | Demand
+    | Routes
+    | Replay
+    | Experiment
+    | Calibration
+    | Memory
+    | Guard
+    | Note
+    | Comparison
+    | Footer
 )
 
 CLASS_BY_KIND: dict[str, type[Record]] = {
@@ -290,6 +401,10 @@ CLASS_BY_KIND: dict[str, type[Record]] = {
     "step": Step,
     "probe": Probe,
     "census": Census,
+    "demand": Demand,
+    "routes": Routes,
+    "replay": Replay,
+    "experiment": Experiment,
     "calibration": Calibration,
     "memory": Memory,
     "guard": Guard,

@@ -18,6 +18,8 @@ from .records import (
     Calibration,
     Census,
     Comparison,
+    Demand,
+    Experiment,
     Footer,
     Guard,
     Header,
@@ -25,7 +27,9 @@ from .records import (
     Note,
     Probe,
     Record,
+    Replay,
     Round,
+    Routes,
     Run,
     Step,
     from_object,
@@ -74,6 +78,10 @@ class Session:
     steps: tuple[Step, ...]
     probes: tuple[Probe, ...]
     census: tuple[Census, ...]
+    demands: tuple[Demand, ...] = ()
+    routes: tuple[Routes, ...] = ()
+    replays: tuple[Replay, ...] = ()
+    experiments: tuple[Experiment, ...] = ()
     calibrations: tuple[Calibration, ...]
     memory: tuple[Memory, ...]
     guards: tuple[Guard, ...]
@@ -177,6 +185,10 @@ class SessionReader:
                 steps=self._tuple_of(Step),
                 probes=self._tuple_of(Probe),
                 census=self._tuple_of(Census),
+                demands=self._tuple_of(Demand),
+                routes=self._tuple_of(Routes),
+                replays=self._tuple_of(Replay),
+                experiments=self._tuple_of(Experiment),
                 calibrations=self._tuple_of(Calibration),
                 memory=self._tuple_of(Memory),
                 guards=self._tuple_of(Guard),
@@ -285,6 +297,10 @@ def session_of(records: Sequence[Record]) -> Session:
         steps=all_of(Step),
         probes=all_of(Probe),
         census=all_of(Census),
+        demands=all_of(Demand),
+        routes=all_of(Routes),
+        replays=all_of(Replay),
+        experiments=all_of(Experiment),
         calibrations=all_of(Calibration),
         memory=all_of(Memory),
         guards=all_of(Guard),
