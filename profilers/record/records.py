@@ -69,7 +69,11 @@ class DrafterFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Header:
-    """The first record of every session: versions, plan, machine, models, and whether texts are kept."""
+    """The first record of every session: versions, plan, machine, models, and whether texts are kept.
+
+    `source` names the engine whose figures these are where specview did not measure itself; then texts are "unknown"
+    and numbers 0 where that engine does not say.
+    """
 
     schema: int = SCHEMA
     specview: str
@@ -80,6 +84,7 @@ class Header:
     started_unix_ns: int
     text_kept: bool
     prompts_kept: bool
+    source: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -300,6 +305,53 @@ class Experiment:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Counters:
+    """What another engine counted and timed over one stretch (a request, a window, a benchmark run), up to `t_ns`.
+
+    None is what it does not say; `derived` names fields that were computed from others. `tokens` are generated ones
+    in `elapsed_ns`, prompt processing left out where the source tells it apart; `accepted_by_position[i]` counts the
+    rounds that kept at least i + 1 drafts. `tokens_per_round` counts the bonus token. `draft_ns`, `verify_ns`,
+    `rest_ns` are totals of the stretch; `batch` is how many sequences ran at once.
+    """
+
+    t_ns: int
+    arm: Literal["plain", "drafting"]
+    source: str
+    label: str | None = None
+    drafter: str | None = None
+    k: int | None = None
+    batch: int | None = None
+    rounds: int | None = None
+    drafted: int | None = None
+    accepted: int | None = None
+    accepted_by_position: tuple[int, ...] | None = None
+    tokens: int | None = None
+    elapsed_ns: int | None = None
+    draft_ns: int | None = None
+    verify_ns: int | None = None
+    rest_ns: int | None = None
+    tokens_per_second: float | None = None
+    tokens_per_round: float | None = None
+    temperature: float | None = None
+    rule: str | None = None
+    derived: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """Where imported figures come from: the form of the source, its lines, and how many of them were not understood."""
+
+    t_ns: int
+    form: str
+    name: str
+    lines: int
+    understood: int
+    ignored: int
+    not_understood: int
+    examples: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Calibration:
     """One constant of the machine (bandwidth, peak, fence, canary) in `unit`, with its interval."""
 
@@ -386,6 +438,8 @@ Record: TypeAlias = (
     | Routes
     | Replay
     | Experiment
+    | Counters
+    | Origin
     | Calibration
     | Memory
     | Guard
@@ -405,6 +459,8 @@ CLASS_BY_KIND: dict[str, type[Record]] = {
     "routes": Routes,
     "replay": Replay,
     "experiment": Experiment,
+    "counters": Counters,
+    "origin": Origin,
     "calibration": Calibration,
     "memory": Memory,
     "guard": Guard,

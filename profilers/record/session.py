@@ -18,6 +18,7 @@ from .records import (
     Calibration,
     Census,
     Comparison,
+    Counters,
     Demand,
     Experiment,
     Footer,
@@ -25,6 +26,7 @@ from .records import (
     Header,
     Memory,
     Note,
+    Origin,
     Probe,
     Record,
     Replay,
@@ -82,6 +84,8 @@ class Session:
     routes: tuple[Routes, ...] = ()
     replays: tuple[Replay, ...] = ()
     experiments: tuple[Experiment, ...] = ()
+    counters: tuple[Counters, ...] = ()
+    origins: tuple[Origin, ...] = ()
     calibrations: tuple[Calibration, ...]
     memory: tuple[Memory, ...]
     guards: tuple[Guard, ...]
@@ -189,6 +193,8 @@ class SessionReader:
                 routes=self._tuple_of(Routes),
                 replays=self._tuple_of(Replay),
                 experiments=self._tuple_of(Experiment),
+                counters=self._tuple_of(Counters),
+                origins=self._tuple_of(Origin),
                 calibrations=self._tuple_of(Calibration),
                 memory=self._tuple_of(Memory),
                 guards=self._tuple_of(Guard),
@@ -301,6 +307,8 @@ def session_of(records: Sequence[Record]) -> Session:
         routes=all_of(Routes),
         replays=all_of(Replay),
         experiments=all_of(Experiment),
+        counters=all_of(Counters),
+        origins=all_of(Origin),
         calibrations=all_of(Calibration),
         memory=all_of(Memory),
         guards=all_of(Guard),

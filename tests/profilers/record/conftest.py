@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -11,19 +13,25 @@ from specview.profilers.record.records import (
     Calibration,
     Census,
     Comparison,
+    Counters,
+    Demand,
     DrafterFacts,
     Environment,
+    Experiment,
     Footer,
     Guard,
     Header,
     Memory,
     ModelFacts,
     Note,
+    Origin,
     Pieces,
     Probe,
     PromptFacts,
     Record,
+    Replay,
     Round,
+    Routes,
     Run,
     Step,
 )
@@ -48,7 +56,7 @@ DRAFT = ModelFacts(
     vocabulary=151_936,
     tokenizer_hash="sha256:5f1c",
 )
-RECORDS: tuple[Record, ...] = (
+FIRST_RECORDS: tuple[Record, ...] = (
     Header(
         schema=SCHEMA,
         specview="0.1.0",
@@ -217,10 +225,134 @@ RECORDS: tuple[Record, ...] = (
 )
 
 
+# kinds and fields that came later, within schema 1
+LATER_RECORDS: tuple[Record, ...] = (
+    Census(
+        width=2,
+        block="model.layers.*.mlp",
+        category="MLP",
+        primitive="QuantizedMatmul",
+        count=30,
+        bytes_read=113_246_208,
+        bytes_written=40_960,
+        flops=805_306_368,
+        coverage=1.0,
+        context=128,
+        detail="gate",
+        layers=30,
+        inputs=("float32[1,2,576]", "uint32[1536,72]"),
+        outputs=("float32[1,2,1536]",),
+        method="exported",
+    ),
+    Probe(
+        t_ns=17_100,
+        ruler="whole",
+        part="verify",
+        width=2,
+        context=128,
+        samples_ns=(62_000_000,),
+        build_ns=(3_000_000,),
+        eval_ns=(59_000_000,),
+        submit_ns=(400_000,),
+        detail="router",
+    ),
+    Demand(
+        block="model.layers.*.mlp.switch_mlp",
+        category="MoE",
+        detail="routed experts",
+        layers=4,
+        context=128,
+        dtype="float32",
+        weight_bytes=0,
+        expert_bytes=4_000_000,
+        experts=256,
+        active=8,
+        kv_bytes=0,
+        state_bytes=0,
+        flops=12_000,
+    ),
+    Routes(t_ns=17_200, block="model.layers.*.mlp.switch_mlp", width=2, experts=256, active=8, distinct=(15, 16)),
+    Replay(
+        t_ns=17_300,
+        primitive="QuantizedMatmul",
+        weight="model.layers.*.mlp.up_proj",
+        category="MLP",
+        detail="up",
+        shape="1536 × 576",
+        dtype="4-bit",
+        width=2,
+        count=30,
+        bytes_read=497_664,
+        slope_ns=210_000.5,
+        slope_low_ns=-1.0,
+        slope_high_ns=220_000.0,
+        cached=True,
+    ),
+    Experiment(
+        t_ns=17_400,
+        name="compile",
+        arm="off",
+        control=False,
+        width=1,
+        context=128,
+        samples_ns=(5_000_000, 5_100_000),
+        peak_bytes=1,
+        cache_bytes=2,
+        detail="MLX_DISABLE_COMPILE=1",
+    ),
+    Counters(
+        t_ns=17_500,
+        arm="drafting",
+        source="llama.cpp timings",
+        label="request 1",
+        drafter="draft-mtp",
+        k=3,
+        batch=1,
+        rounds=135,
+        drafted=347,
+        accepted=65,
+        accepted_by_position=(40, 20, 5),
+        tokens=200,
+        elapsed_ns=11_082_606_000,
+        draft_ns=1,
+        verify_ns=2,
+        rest_ns=3,
+        tokens_per_second=18.05,
+        tokens_per_round=1.4815,
+        temperature=0.0,
+        rule="greedy",
+        derived=("rounds",),
+    ),
+    Origin(
+        t_ns=17_600,
+        form="llama.cpp log",
+        name="server.log",
+        lines=100,
+        understood=4,
+        ignored=95,
+        not_understood=1,
+        examples=("draft acceptance = ?",),
+    ),
+)
+SHAPE = replace(TARGET, random_weights=True, layers_in_full=(("attention", 36),))
+RECORDS = (
+    replace(cast("Header", FIRST_RECORDS[0]), source="llama.cpp", model=SHAPE),
+    *FIRST_RECORDS[1:-1],
+    *LATER_RECORDS,
+    FIRST_RECORDS[-1],
+)
+
+
 @pytest.fixture(scope="session")
 def records() -> tuple[Record, ...]:
     """At least one record of every kind, header first and footer last."""
     return RECORDS
+
+
+@pytest.fixture(scope="session")
+def first_records() -> tuple[Record, ...]:
+    """The records that the file of the first release holds."""
+    return FIRST_RECORDS
 
 
 @pytest.fixture

@@ -1,0 +1,79 @@
+"""What a survey is to measure: a model or a bare shape, which parts of its cost, at which widths and contexts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from ...engine.errors import SpecviewError
+
+Part = Literal["whole", "blocks", "census", "routes", "replays", "curve", "calibration", "experiment"]
+PARTS: tuple[Part, ...] = get_args(Part)
+WIDEST = 256
+
+
+class SurveyError(SpecviewError):
+    """A survey that makes no sense, or that broke off."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SurveyPlan:
+    """One survey: what passes over a model cost, with nothing generated and so nothing accepted.
+
+    `shape` names an architecture to build with random weights instead of `model`; `layers` and `experts` how many of
+    its own to build. `contexts` are positions in the cache, `widths` positions of a pass, `place_ms` the time that
+    each place of blocks may take by the queued ruler. `folder` keeps this machine's calibration.
+    """
+
+    parts: tuple[Part, ...]
+    model: str = "bundled"
+    shape: str | None = None
+    layers: int | None = None
+    experts: int | None = None
+    dtype: str | None = None
+    contexts: tuple[int, ...] = (128,)
+    widths: tuple[int, ...] = (1, 2)
+    repeats: int = 5
+    place_ms: float = 300.0
+    experiments: tuple[str, ...] = ()
+    seed: int = 0
+    recalibrate: bool = False
+    trust_remote_code: bool = False
+
+    def checked(self) -> SurveyPlan:
+        """This plan, or SurveyError with what to change."""
+        if not self.widths or min(self.widths) < 1 or max(self.widths) > WIDEST:
+            raise SurveyError(f"--widths {listed(self.widths)}: give numbers of positions from 1 to {WIDEST}.")
+        if not self.contexts or min(self.contexts) < 1:
+            raise SurveyError(f"--context {listed(self.contexts)}: give numbers of positions, at least 1.")
+        if self.repeats < 2:
+            raise SurveyError(f"--repeats {self.repeats} gives no interval: ask for at least 2.")
+        if self.shape is None and (self.layers is not None or self.experts is not None):
+            raise SurveyError("--layers and --experts belong to --shape: a model with weights is measured whole.")
+        return self
+
+    def sentence(self) -> str:
+        """The plan in one line, for the header; names no path."""
+        return (
+            f"costs only ({', '.join(self.parts)}), widths {listed(self.widths)}, context {listed(self.contexts)}, "
+            f"{self.repeats} repeats, seed {self.seed}; nothing generated"
+        )
+
+
+def listed(numbers: tuple[int, ...]) -> str:
+    """Numbers as people write them: 1, 2, 4."""
+    return ", ".join(str(n) for n in numbers)
+
+
+def numbers_of(text: str, flag: str) -> tuple[int, ...]:
+    """Widths or contexts from the command line: `1,2,4`, `1-16`, or both, in order, each once."""
+    found: list[int] = []
+    for piece in text.split(","):
+        first, dash, last = piece.strip().partition("-")
+        if not first.isdigit() or (dash and not last.isdigit()) or len(first) > 7 or len(last) > 7:
+            raise SurveyError(f"{flag} {text!r} cannot be read: write numbers such as 1,2,4 or 1-16.")
+        end = int(last) if dash else int(first)
+        if end < int(first) or end - int(first) > 4096:
+            raise SurveyError(f"{flag} {text!r} cannot be read: a range goes upwards, over at most 4096 numbers.")
+        found.extend(range(int(first), end + 1))
+    return tuple(dict.fromkeys(found))
