@@ -14,6 +14,7 @@ import mlx.core as mx
 import mlx.nn as nn
 
 from .errors import SpecviewError
+from .layer_kinds import CountByKind, count_by_kind, layer_kinds
 from .paths import local_path
 from .trees import named_arrays
 
@@ -21,7 +22,9 @@ BUNDLED = "bundled"
 BUNDLED_FOLDER = Path(__file__).resolve().parent.parent / "assets" / "model"
 DTYPES = {"float32": mx.float32, "float16": mx.float16, "bfloat16": mx.bfloat16}
 HUB_TIMEOUT_S = "5"
-_HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
+WITHOUT_HUB = "leave --model out for the bundled model"
+# what the hub accepts; of anything else its client raises an error of its own
+HUB_ID = re.compile(r"(?!.*(--|\.\.))\b[\w.-]{1,96}\b/\b[\w.-]{1,96}\b(?<!\.git)", re.ASCII)
 
 
 class ModelError(SpecviewError):
@@ -38,6 +41,8 @@ class Target:
 
     `source` is what the user named; `folder` is where its files are; `name`
     is fit for a session file: a hub id, or a folder's last part, never a path.
+    `random_weights` marks a shape without weights (see `shapes`), and
+    `layers_in_full` what its architecture has where fewer layers were built.
     """
 
     name: str
@@ -46,6 +51,8 @@ class Target:
     model: nn.Module
     tokenizer: Any
     config: dict[str, Any]
+    random_weights: bool = False
+    layers_in_full: CountByKind | None = None
 
     def logits(self, tokens: mx.array, cache: list[Any]) -> mx.array:
         """Logits [1, n, vocabulary] of tokens [1, n]; the cache takes the n positions in. Lazy."""
@@ -91,39 +98,42 @@ def _folder_of(source: str) -> Path:
             raise ModelError(f"{path.name} is a file: name the folder of the model, not a file in it.")
     except OSError as error:
         raise ModelError(f"{path.name[:80]} cannot be read ({error.strerror}): name another folder.") from error
-    if not _HUB_ID.fullmatch(source):
+    if not HUB_ID.fullmatch(source):
         raise NoSuchModelError(
             f"There is no model folder {source!r} here: give a folder, a hub id such as "
             "org/name, or leave --model out for the bundled model."
         )
-    return _downloaded(source)
+    return downloaded(source)
 
 
-def _downloaded(hub_id: str) -> Path:
-    """The local snapshot of a hub id through mlx-lm's loader; offline it fails after a short time-out."""
+def downloaded(hub_id: str, only: str | None = None, otherwise: str = WITHOUT_HUB) -> Path:
+    """The local snapshot of a hub id through mlx-lm's loader, or `only` one file of it.
+
+    Offline it fails after a short time-out with ModelError; `otherwise` is what else a person can do.
+    """
     os.environ.setdefault("HF_HUB_ETAG_TIMEOUT", HUB_TIMEOUT_S)
     os.environ.setdefault("HF_HUB_DOWNLOAD_TIMEOUT", HUB_TIMEOUT_S)
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
-    from huggingface_hub import errors, try_to_load_from_cache
+    from huggingface_hub import errors, hf_hub_download, try_to_load_from_cache
     from mlx_lm.utils import _download
 
-    known = try_to_load_from_cache(hub_id, "config.json")
+    known = try_to_load_from_cache(hub_id, only or "config.json")
+    if isinstance(known, str) and only is not None:
+        return Path(known)
     if not isinstance(known, str) and not _hub_answers():
         raise ModelError(
             f"{hub_id} is neither a folder here nor in the local cache, and the hub cannot be reached: "
-            "go online, or leave --model out for the bundled model."
+            f"go online, or {otherwise}."
         )
     try:
-        return Path(_download(hub_id))
+        return Path(_download(hub_id) if only is None else hf_hub_download(hub_id, only))
     except (errors.RepositoryNotFoundError, errors.GatedRepoError) as error:
         raise ModelError(
-            f"The hub does not give out {hub_id}: check the name and your access, or leave --model out "
-            "for the bundled model."
+            f"The hub does not give out {hub_id}: check the name and your access, or {otherwise}."
         ) from error
     except (OSError, ValueError, errors.HfHubHTTPError) as error:
         raise ModelError(
-            f"{hub_id} could not be downloaded ({type(error).__name__}): try again, or leave --model out "
-            "for the bundled model."
+            f"{hub_id} could not be downloaded ({type(error).__name__}): try again, or {otherwise}."
         ) from error
 
 
@@ -238,13 +248,15 @@ class ModelDescription:
 
     name: str
     architecture: str
-    layers: tuple[tuple[str, int], ...]
+    layers: CountByKind
     quantisation: str | None
     dtype: str
     weight_bytes: int
     parameters: int
     vocabulary: int
     tokenizer_hash: str
+    random_weights: bool = False
+    layers_in_full: CountByKind | None = None
 
 
 def describe(target: Target) -> ModelDescription:
@@ -263,25 +275,22 @@ def describe(target: Target) -> ModelDescription:
         dtype=str(dtype).removeprefix("mlx.core."),
         weight_bytes=sum(a.nbytes for a in arrays),
         parameters=int(get_total_parameters(target.model)),
-        vocabulary=len(token_strings(target)),
-        tokenizer_hash=tokenizer_hash(target),
+        vocabulary=logit_count(target) if target.random_weights else len(token_strings(target)),
+        tokenizer_hash="none" if target.random_weights else tokenizer_hash(target),
+        random_weights=target.random_weights,
+        layers_in_full=target.layers_in_full,
     )
 
 
-def layers_by_kind(target: Target) -> tuple[tuple[str, int], ...]:
-    """How many layers keep which kind of state, by cache class, e.g. (('ArraysCache', 6), ('KVCache', 2))."""
-    from mlx_lm.models.cache import make_prompt_cache
+def layers_by_kind(target: Target) -> CountByKind:
+    """How many layers are of which kind, e.g. (('full attention', 2), ('linear attention', 6))."""
+    return count_by_kind(layer_kinds(target.model))
 
-    names = {
-        "ArraysCache": "linear attention",
-        "KVCache": "full attention",
-        "RotatingKVCache": "sliding attention",
-    }
-    counts: dict[str, int] = {}
-    for cache in make_prompt_cache(target.model):
-        kind = names.get(type(cache).__name__, type(cache).__name__)
-        counts[kind] = counts.get(kind, 0) + 1
-    return tuple(sorted(counts.items()))
+
+def logit_count(target: Target) -> int:
+    """How many logits a position has, which may be more than there are tokens; nothing is evaluated."""
+    logits: mx.array = target.model(mx.array([[0]]))
+    return logits.shape[-1]
 
 
 def token_strings(target: Target) -> dict[str, int]:

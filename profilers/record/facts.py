@@ -43,6 +43,8 @@ def model_facts(target: Target) -> records.ModelFacts:
         parameters=facts.parameters,
         vocabulary=facts.vocabulary,
         tokenizer_hash=facts.tokenizer_hash,
+        random_weights=facts.random_weights,
+        layers_in_full=facts.layers_in_full,
     )
 
 

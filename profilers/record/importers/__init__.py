@@ -1,0 +1,1 @@
+"""Reads what other engines print about drafting into ordinary sessions; one module for each form."""
