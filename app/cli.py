@@ -13,8 +13,9 @@ from rich.console import Console
 
 from .. import __version__
 from ..engine.errors import SpecviewError
+from .surveying import QUESTIONS, add_surveys, survey
 
-COMMANDS = ("record", "show", "doctor", "watch", "export")
+COMMANDS = ("record", "show", "doctor", "watch", "export", *QUESTIONS)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -76,6 +77,7 @@ def parser() -> argparse.ArgumentParser:
     export.add_argument("--size", default="120x40", help="columns x rows (default 120x40)")
     export.add_argument("--theme", choices=("dark", "light"), default="dark")
     export.add_argument("-o", "--out", type=Path, help="the file to write (default: named after the session)")
+    add_surveys(commands)
     doctor = commands.add_parser("doctor", help="what of this machine bends measurements, and what to do")
     doctor.add_argument("--json", action="store_true", help="one JSON object")
     return top
@@ -119,6 +121,8 @@ def run(options: argparse.Namespace) -> int:
         from .watching import watch
 
         return watch(options)
+    if options.command in QUESTIONS:
+        return survey(options)
     if options.command == "export":
         from .watching import export
 

@@ -164,7 +164,7 @@ def _record(
     recorder = _recorder_class()(plan, watcher, steering, undecided_kinds)
     stem = f"{recorder.target.name}-{recorder.drafter.kind}-k{plan.k}"
     path: Path = options.out or new_session_path(sessions_folder(), stem, datetime.now())
-    with SessionStore.create(path) as store, _StopOnSignal(steering):
+    with SessionStore.create(path) as store, StopOnSignal(steering):
         created(path)
         try:
             return path, recorder.record(store)
@@ -184,7 +184,7 @@ def _recorder_class() -> type[Recorder]:
     return Recorder
 
 
-class _StopOnSignal:
+class StopOnSignal:
     """Ctrl-C and termination end the recording after the round in flight, with a footer; a second Ctrl-C breaks off."""
 
     def __init__(self, steering: Steering) -> None:

@@ -16,6 +16,11 @@ def sessions_folder(package: Path = PACKAGE) -> Path:
     return platformdirs.user_data_path("specview") / "sessions"
 
 
+def kept_folder() -> Path:
+    """The folder that keeps what was measured of this machine between sessions."""
+    return platformdirs.user_data_path("specview") / "machine"
+
+
 def shown_path(path: Path) -> str:
     """The path as a person would type it from here."""
     try:

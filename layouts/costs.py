@@ -7,9 +7,10 @@ from dataclasses import replace
 from statistics import fmean, median
 
 from ..engine.errors import SpecviewError
-from ..profilers.judge.blocks_table import MS, BlocksTable
+from ..profilers.judge.blocks_table import BlocksTable
 from ..profilers.judge.break_even import BreakEvenLine, break_even_line
 from ..profilers.judge.ledger import Ledger, Number
+from ..profilers.judge.numbers import MS
 from ..profilers.record.session import Session
 from . import figures
 from .view_models import (
@@ -74,7 +75,7 @@ def verify_view(ledger: Ledger | None, table: BlocksTable | None) -> VerifyView:
     if table is not None:
         categories = tuple(RatioBar(r.category, r.ratio) for r in table.rows if r.ratio is not None)
         rulers = {str(r.ratio_ruler) for r in table.rows if r.ratio_ruler is not None}
-    widths: dict[int, Number] = {} if ledger is None else ledger.verify_by_width
+    widths: Mapping[int, Number] = {} if ledger is None else ledger.verify_by_width
     single = widths.get(1)
     bars: tuple[RatioBar, ...] = ()
     if ledger is not None and single is not None:
@@ -125,7 +126,8 @@ def break_even_view(ledger: Ledger | None, shares: Mapping[int, float], what_if:
         p_low=max(0.0, p.low),
         p_high=min(1.0, p.high),
         limit_ms=line.limit_ms(p.estimate),
-        decode_ms=line.decode_ms,
+        limit_steps=line.limit_steps(p.estimate),
+        verify_steps=line.verify_steps,
         symbol="p" if line.k == 1 else "α",
         note=line.inferred,
         what_if=answer,
@@ -150,7 +152,7 @@ def _answer(ledger: Ledger, shares: Mapping[int, float], line: BreakEvenLine, wh
 
 def _curve(line: BreakEvenLine) -> Curve:
     limits = tuple(line.limit_ms(i / (CURVE_POINTS - 1)) for i in range(CURVE_POINTS))
-    return Curve(line.k, limits, line.verify_ms, line.crossing())
+    return Curve(line.k, limits, line.verify.ms, line.crossing())
 
 
 def moved_p(view: BreakEvenView, by: int) -> float | None:

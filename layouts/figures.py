@@ -110,3 +110,11 @@ def clock(seconds: float) -> str:
 def logits(value: float | None) -> str:
     """A margin between two logits."""
     return NONE if value is None else f"{value:.3g} logits"
+
+
+def flops(count: float) -> str:
+    """Floating-point operations, in the unit that gives a readable number."""
+    for scale, unit in ((1e12, "Tflop"), (1e9, "Gflop"), (1e6, "Mflop"), (1e3, "kflop")):
+        if count >= scale:
+            return f"{count / scale:.1f} {unit}"
+    return f"{count:.0f} flop"

@@ -97,12 +97,12 @@ def _why(ledger: Ledger) -> str:
 
 
 def _limit(view: BreakEvenView, ledger: Ledger) -> str:
-    if view.curve is None or view.limit_ms is None or view.decode_ms is None:
+    if view.curve is None or view.limit_ms is None or view.limit_steps is None:
         return ""
     text = (
         f"Break-even at this {view.symbol}: verify({view.curve.k + 1}) ≤ {figures.ms(view.limit_ms)} "
-        f"({figures.steps(view.limit_ms / view.decode_ms)}), now {figures.bare_ms(view.curve.verify_ms)}"
-        f" ({figures.steps(view.curve.verify_ms / view.decode_ms)})."
+        f"({figures.steps(view.limit_steps)}), now {figures.bare_ms(view.curve.verify_ms)}"
+        f" ({figures.steps(view.verify_steps)})."
     )
     if view.curve.crossing is None:
         return f"{text} No {view.symbol} breaks even at this verify."

@@ -27,8 +27,8 @@ def _break_even(ledger: Ledger, shares: Mapping[int, float]) -> list[str]:
     _fresh("T_verify that breaks even (ms) by acceptance p")
     grid = [i / POINTS for i in range(POINTS + 1)]
     plotext.plot(grid, [line.limit_ms(p) for p in grid], label="breaks even", marker="braille")
-    plotext.plot(grid, [line.verify_ms] * len(grid), label="T_verify, measured", marker="─")
-    plotext.scatter([line.alpha.estimate], [line.verify_ms], label="here", marker="●")
+    plotext.plot(grid, [line.verify.ms] * len(grid), label="T_verify, measured", marker="─")
+    plotext.scatter([line.alpha.estimate], [line.verify.ms], label="here", marker="●")
     return _drawn()
 
 

@@ -151,7 +151,8 @@ class BreakEvenView:
     p_low: float | None = None
     p_high: float | None = None
     limit_ms: float | None = None
-    decode_ms: float | None = None
+    limit_steps: float | None = None
+    verify_steps: float | None = None
     symbol: str = "p"
     note: str = ""
     what_if: WhatIfView | None = None

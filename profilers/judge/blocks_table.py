@@ -1,39 +1,65 @@
-"""Block probes as a table: ms per op category by two rulers, the gap they leave, and verify ÷ decode."""
+"""Block probes as a table: time per op category by two rulers, the gap they leave, and verify ÷ decode."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from statistics import fmean
 
 from ..measure.timings import CATEGORIES
 from ..record.records import Probe
 from ..record.session import Session
-from .economics import Gap, Ruler, Span, gap, width_ratio
-
-MS = 1e-6
+from .economics import Gap, gap, width_ratio
+from .numbers import MS
+from .places import Place, fenced_places, fenced_sum, queueable, queued_places
+from .readings import whole_passes
+from .rulers import fence_cost
+from .spans import Fenced, Queued, R, Ruler, Span, Synchronous, combined, ratio
+from .statistics import Interval
 
 
 @dataclass(frozen=True, slots=True)
 class CategoryRow:
-    """One op category: ms of a decode pass and of a verify pass by ruler; None where it was not timed.
+    """One op category, or one kind (`detail`) of it: a decode pass and a verify pass by ruler; None where not timed.
 
     `ratio` is verify ÷ decode, both synchronous and on one ruler, which `ratio_ruler` names; it is the same one in all
     rows of a table, queued once both sides have timed every place.
     """
 
     category: str
-    decode_queued_ms: float | None
-    decode_fenced_ms: float | None
-    verify_queued_ms: float | None
-    verify_fenced_ms: float | None
+    decode_queued: Span[Queued] | None
+    decode_fenced: Span[Fenced] | None
+    verify_queued: Span[Queued] | None
+    verify_fenced: Span[Fenced] | None
     ratio: float | None
     ratio_ruler: Ruler | None
+    ratio_interval: Interval | None = None
+    detail: str | None = None
+
+    @property
+    def decode_queued_ms(self) -> float | None:
+        """The queued decode pass, for showing."""
+        return None if self.decode_queued is None else self.decode_queued.ms
+
+    @property
+    def decode_fenced_ms(self) -> float | None:
+        """The fenced decode pass, for showing."""
+        return None if self.decode_fenced is None else self.decode_fenced.ms
+
+    @property
+    def verify_queued_ms(self) -> float | None:
+        """The queued verify pass, for showing."""
+        return None if self.verify_queued is None else self.verify_queued.ms
+
+    @property
+    def verify_fenced_ms(self) -> float | None:
+        """The fenced verify pass, for showing."""
+        return None if self.verify_fenced is None else self.verify_fenced.ms
 
 
 @dataclass(frozen=True, slots=True)
 class BlocksTable:
-    """Categories in a fixed order, their sums, and the gap to the synchronous whole-graph wall, in ms.
+    """Categories in a fixed order, their kinds (`details`), their sums, and the gap to the synchronous wall.
 
     `width` is how many positions the verify blocks had. `fence_ms` is what one fence costs by itself.
     The queued ruler times one place after another, between segments: until it has timed all that it can
@@ -43,114 +69,135 @@ class BlocksTable:
     """
 
     rows: tuple[CategoryRow, ...]
+    details: tuple[CategoryRow, ...]
     width: int | None
-    wall_ms: float | None
+    wall: Span[Synchronous] | None
     build_ms: float | None
-    queued_ms: float | None
-    fenced_ms: float | None
+    queued: Span[Queued] | None
+    fenced: Span[Fenced] | None
     gap: Gap | None
     fence_ms: float | None
     places: int
     queued_places: int
 
+    @property
+    def wall_ms(self) -> float | None:
+        """The synchronous whole-graph pass over one position, for showing."""
+        return None if self.wall is None else self.wall.ms
 
-FENCED_ONLY = "misc"
-Places = Mapping[tuple[str, str | None], float]
+    @property
+    def queued_ms(self) -> float | None:
+        """The queued sum, for showing."""
+        return None if self.queued is None else self.queued.ms
+
+    @property
+    def fenced_ms(self) -> float | None:
+        """The fenced sum, for showing."""
+        return None if self.fenced is None else self.fenced.ms
+
+
+@dataclass(frozen=True, slots=True)
+class _Pass:
+    """The places of one pass by ruler; hot copies count only where none went round all layers, being too fast."""
+
+    queued: Mapping[Place, Span[Queued]]
+    fenced: Mapping[Place, Span[Fenced]]
+
+    def of(self, category: str, detail: str | None = None) -> _Pass:
+        def inside(place: Place) -> bool:
+            return place.category == category and detail in (None, place.detail)
+
+        return _Pass(
+            {place: span for place, span in self.queued.items() if inside(place)},
+            {place: span for place, span in self.fenced.items() if inside(place)},
+        )
 
 
 def blocks_table(session: Session, width: int | None = None) -> BlocksTable | None:
     """The table of a session, verify at `width` positions or the width that was probed most; None without blocks."""
     probes = [p for p in session.probes if p.category is not None and p.ruler != "whole"]
-    decode = [p for p in probes if p.part == "decode" or (p.part == "verify" and p.width == 1)]
-    if not decode:
+    decoding = [p for p in probes if p.part == "decode" or (p.part == "verify" and p.width == 1)]
+    if not decoding:
         return None
     wide = [p for p in probes if p.part == "verify" and p.width > 1]
     widths = [p.width for p in wide]
     if width not in widths:
         width = max(set(widths), key=widths.count) if widths else None
-    places = {
-        (part, ruler): _places([p for p in chosen if p.ruler == ruler])
-        for part, chosen in (("decode", decode), ("verify", [p for p in wide if p.width == width]))
-        for ruler in ("queued", "fenced")
-    }
-    found = {category for each in places.values() for category, _ in each}
+    decode, verify = _pass(decoding), _pass([p for p in wide if p.width == width])
+    seen = {*decode.queued, *decode.fenced, *verify.queued, *verify.fenced}
+    found = {place.category for place in seen}
     order = [c for c in CATEGORIES if c in found] + sorted(found - set(CATEGORIES))
-    wall, build = _whole(session)
-    fenced_or_queued = set(places["decode", "queued"]) | set(places["decode", "fenced"])
-    all_places = {place for place in fenced_or_queued if place[0] != FENCED_ONLY or place in places["decode", "queued"]}
-    complete = set(places["decode", "queued"]) == all_places
-    queued = sum(places["decode", "queued"].values()) if complete else None
-    ruler = Ruler.QUEUED if complete and set(places["verify", "queued"]) >= all_places else Ruler.FENCED
+    kinds = sorted({p.detail for p in seen if p.detail is not None})
+    needed = queueable(decoding)
+    complete = set(decode.queued) == needed
+    queued = _total(decode.queued) if complete else None
+    ruler = Ruler.QUEUED if complete and set(verify.queued) >= needed else Ruler.FENCED
+    passes = whole_passes(session, "verify").get(1)
+    wall = None if passes is None or not passes.ns else passes.span() or Span(fmean(passes.ns) * MS, passes.ruler)
     return BlocksTable(
-        rows=tuple(_row(category, places, complete, ruler) for category in order),
+        rows=tuple(_row(decode, verify, complete, ruler, category) for category in order),
+        details=tuple(
+            _row(decode, verify, complete, ruler, category, detail)
+            for category in order
+            for detail in kinds
+            if any(place.category == category and place.detail == detail for place in seen)
+        ),
         width=width,
-        wall_ms=wall,
-        build_ms=build,
-        queued_ms=queued,
-        fenced_ms=sum(places["decode", "fenced"].values()) or None,
-        gap=None if not wall or not queued else gap(Span(wall, Ruler.SYNCHRONOUS), Span(queued, Ruler.QUEUED)),
-        fence_ms=_fence(session),
-        places=len(all_places),
-        queued_places=len(places["decode", "queued"]),
+        wall=wall,
+        build_ms=_build_ms(session),
+        queued=queued,
+        fenced=fenced_sum(decoding),
+        gap=None if wall is None or queued is None or not queued.ms else gap(wall, queued),
+        fence_ms=fence_cost(session.calibrations)[0],
+        places=len(needed),
+        queued_places=len(decode.queued),
     )
 
 
-def _row(category: str, places: Mapping[tuple[str, str], Places], complete: bool, ruler: Ruler) -> CategoryRow:
-    def of(part: str, ruler: str) -> Places:
-        return {place: ms for place, ms in places[part, ruler].items() if place[0] == category}
+def _pass(probes: Iterable[Probe]) -> _Pass:
+    mine = list(probes)
+    return _Pass({**queued_places(mine, "hot"), **queued_places(mine, "cycled")}, fenced_places(mine))
 
-    # over the same places only, all of the category's, on one ruler
-    top, bottom = of("verify", str(ruler)), of("decode", str(ruler))
-    every = set(of("decode", "queued")) | set(of("decode", "fenced"))
-    divides = set(top) == set(bottom) == every and _total(top) > 0 and _total(bottom) > 0
+
+def _row(
+    decode: _Pass, verify: _Pass, complete: bool, ruler: Ruler, category: str, detail: str | None = None
+) -> CategoryRow:
+    below, above = decode.of(category, detail), verify.of(category, detail)
+    every = {*below.queued, *below.fenced}
+    found = _ratio(above.queued, below.queued, every) if ruler is Ruler.QUEUED else None
+    found = _ratio(above.fenced, below.fenced, every) if ruler is Ruler.FENCED else found
     return CategoryRow(
         category,
-        (_total(of("decode", "queued")) if of("decode", "queued") else None) if complete else None,
-        _total(of("decode", "fenced")) if of("decode", "fenced") else None,
-        _total(of("verify", "queued")) if of("verify", "queued") else None,
-        _total(of("verify", "fenced")) if of("verify", "fenced") else None,
-        width_ratio(Span(_total(top), ruler), Span(_total(bottom), ruler)) if divides else None,
-        ruler if divides else None,
+        _total(below.queued) if complete else None,
+        _total(below.fenced),
+        _total(above.queued),
+        _total(above.fenced),
+        None if found is None else found[0],
+        None if found is None else ruler,
+        None if found is None else found[1],
+        detail,
     )
 
 
-def _places(probes: list[Probe]) -> Places:
-    """What the blocks of each place cost in one pass, in ms: the mean over its probes, Σ over layers timed singly.
-
-    A slope is of one of a place's `layers` blocks. Copies that stayed at one layer (hot) are left out where others
-    went round all of them: hot weights are too fast.
-    """
-    cycled = {p.block for p in probes if p.slope_ns is not None and p.arrangement != "hot" and p.layer is None}
-    values: dict[tuple[str, str | None, int | None], list[float]] = {}
-    for probe in probes:
-        hot = probe.arrangement == "hot" or (probe.slope_ns is not None and probe.layer is not None)
-        if probe.category is None or (hot and probe.block in cycled):
-            continue
-        layer = None if hot else probe.layer
-        samples = probe.samples_ns if probe.slope_ns is None else (probe.slope_ns * (probe.layers or 1),)
-        if samples:
-            values.setdefault((probe.category, probe.block, layer), []).extend(v * MS for v in samples)
-    sums: dict[tuple[str, str | None], float] = {}
-    for (category, block, _), each in values.items():
-        sums[category, block] = sums.get((category, block), 0.0) + fmean(each)
-    return sums
+def _ratio(
+    tops: Mapping[Place, Span[R]], bottoms: Mapping[Place, Span[R]], every: set[Place]
+) -> tuple[float, Interval | None] | None:
+    """Verify ÷ decode over the same places only, all of the category's, on one ruler."""
+    top, bottom = _total(tops), _total(bottoms)
+    if top is None or bottom is None or not set(tops) == set(bottoms) == every or top.ms <= 0 or bottom.ms <= 0:
+        return None
+    known = top.interval() is not None and bottom.interval() is not None
+    return width_ratio(top, bottom), ratio(top, bottom) if known else None
 
 
-def _total(places: Places) -> float:
-    return sum(places.values())
+def _total(places: Mapping[Place, Span[R]]) -> Span[R] | None:
+    return combined([(1.0, span) for span in places.values()]) if places else None
 
 
-def _whole(session: Session) -> tuple[float | None, float | None]:
-    """The synchronous whole-graph pass over one position and its graph build, means in ms."""
+def _build_ms(session: Session) -> float | None:
+    """Graph build of the synchronous whole-graph pass over one position, the mean in ms."""
     chosen = [
         p for p in session.probes if p.ruler == "whole" and p.part == "verify" and p.width == 1 and not p.pipelined
     ]
-    walls = [v * MS for p in chosen for v in p.samples_ns or ()]
     builds = [v * MS for p in chosen for v in p.build_ns or ()]
-    return (fmean(walls) if walls else None), (fmean(builds) if builds else None)
-
-
-def _fence(session: Session) -> float | None:
-    scale = {"ns": 1e-6, "us": 1e-3, "µs": 1e-3, "ms": 1.0}
-    values = [c.value * scale[c.unit] for c in session.calibrations if c.what == "fence" and c.unit in scale]
-    return values[-1] if values else None
+    return fmean(builds) if builds else None

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ...engine.errors import SpecviewError
 from .acceptance import cumulative_from_alpha, tokens_from_alpha
-from .economics import DrafterKind, break_even_verify_ms, draft_steps, drafter_kind
+from .economics import (
+    DrafterKind,
+    break_even_verify,
+    draft_steps,
+    drafter_kind,
+    round_in_decode_steps,
+    speedup,
+)
 from .ledger import Ledger
+from .spans import Pipelined, Span, Synchronous, combined
 from .statistics import Interval
 
 GRID = 200
@@ -16,53 +24,68 @@ GRID = 200
 
 @dataclass(frozen=True, slots=True)
 class BreakEvenLine:
-    """One drafter at one k: everything in ms, acceptance as conditional α.
+    """One drafter at one k: mean times with their rulers, acceptance as conditional α.
 
     `share_by_drafted` says how many rounds draft how much (lookup drafts of
     varying width). The draft of a round at another α differs from the measured
-    one, `draft_ms` at `alpha`, by its catch-up only. `inferred` names what was
+    one, `draft` at `alpha`, by its catch-up only. `inferred` names what was
     not measured at this k.
     """
 
     k: int
     kind: DrafterKind
     share_by_drafted: Mapping[int, float]
-    decode_ms: float
-    verify_ms: float
-    draft_ms: float
-    rest_ms: float
+    decode: Span[Pipelined]
+    verify: Span[Synchronous]
+    draft: Span[Synchronous]
+    rest: Span[Synchronous]
     alpha: Interval
-    draft_ms_by_width: Mapping[int, float]
+    draft_by_width: Mapping[int, Span[Synchronous]]
     inferred: str = ""
 
     def tokens(self, alpha: float) -> float:
         """E at a conditional acceptance."""
         return sum(share * tokens_from_alpha(alpha, k) for k, share in self.share_by_drafted.items())
 
-    def draft_at(self, alpha: float) -> float:
-        """T_draft at a conditional acceptance, catch-up included, in ms."""
-        return self.draft_ms + self._catch_up(alpha) - self._catch_up(self.alpha.estimate)
+    def draft_at(self, alpha: float) -> Span[Synchronous]:
+        """T_draft at a conditional acceptance, catch-up included."""
+        return combined([(1.0, self.draft), *self.catch_up(alpha), *self.catch_up(self.alpha.estimate, -1.0)])
+
+    def limit(self, alpha: float) -> Span[Synchronous]:
+        """The most T_verify may be for S = 1: E · T_decode − T_draft − T_rest."""
+        return break_even_verify(self.tokens(alpha), self.decode, self.draft_at(alpha), self.rest)
 
     def limit_ms(self, alpha: float) -> float:
-        """The most T_verify may be for S = 1: E · T_decode − T_draft − T_rest."""
-        return break_even_verify_ms(self.tokens(alpha), self.decode_ms, self.draft_at(alpha), self.rest_ms)
+        """`limit` in ms, for showing."""
+        return self.limit(alpha).ms
+
+    def limit_steps(self, alpha: float) -> float:
+        """`limit` in decode steps."""
+        return round_in_decode_steps(self.limit(alpha), self.decode)
+
+    @property
+    def verify_steps(self) -> float:
+        """T_verify in decode steps."""
+        return round_in_decode_steps(self.verify, self.decode)
 
     def speedup(self, alpha: float) -> float:
         """S = E · T_decode ÷ T_round."""
-        return self.tokens(alpha) * self.decode_ms / (self.verify_ms + self.draft_at(alpha) + self.rest_ms)
+        whole = combined([(1.0, self.verify), (1.0, self.draft_at(alpha)), (1.0, self.rest)])
+        return speedup(self.tokens(alpha), round_in_decode_steps(whole, self.decode))
 
     def crossing(self) -> float | None:
         """The least α at which the measured T_verify breaks even; None if none does, 0 if all do."""
-        surplus = [self.limit_ms(i / GRID) - self.verify_ms for i in range(GRID + 1)]
+        surplus = [(self.limit(i / GRID) - self.verify).ms for i in range(GRID + 1)]
         above = next((i for i, value in enumerate(surplus) if value >= 0), None)
         if above is None or above == 0:
             return None if above is None else 0.0
         before, after = surplus[above - 1], surplus[above]
         return (above - 1 + before / (before - after)) / GRID
 
-    def _catch_up(self, alpha: float) -> float:
+    def catch_up(self, alpha: float, sign: float = 1.0) -> list[tuple[float, Span[Synchronous]]]:
+        """The drafter steps of a round at a conditional acceptance, those that were timed alone, as terms of a sum."""
         steps = draft_steps(self.kind, cumulative_from_alpha(alpha, self.k))
-        return sum(count * self.draft_ms_by_width.get(width, 0.0) for width, count in steps.items())
+        return [(sign * n, self.draft_by_width[width]) for width, n in steps.items() if width in self.draft_by_width]
 
 
 def break_even_line(ledger: Ledger, share_by_drafted: Mapping[int, float], k: int | None = None) -> BreakEvenLine:
@@ -87,19 +110,19 @@ def _line(ledger: Ledger, shares: Mapping[int, float], k: int) -> BreakEvenLine:
     if verify is None:
         raise SpecviewError(f"A verify pass over {k + 1} positions is still to be measured.")
     kind = drafter_kind(ledger.setting.drafter)
-    widths = {width: number.mean.estimate for width, number in ledger.draft_by_width.items()}
+    widths = {width: number.span.mean for width, number in ledger.draft_by_width.items()}
     needed = range(1, k + 2) if kind is DrafterKind.MTP else range(1, 3)
     known = all(width in widths for width in needed) or kind is DrafterKind.LOOKUP
     return BreakEvenLine(
         k=k,
         kind=kind,
         share_by_drafted=shares,
-        decode_ms=ledger.decode.mean.estimate,
-        verify_ms=verify.mean.estimate,
-        draft_ms=ledger.draft.mean.estimate,
-        rest_ms=ledger.rest.mean.estimate,
+        decode=ledger.decode.span.mean,
+        verify=verify.span.mean,
+        draft=ledger.draft.span.mean,
+        rest=ledger.rest.span.mean,
         alpha=_alpha(ledger, shares, k),
-        draft_ms_by_width=widths if known else {},
+        draft_by_width=widths if known else {},
         inferred="" if known else "catch-up is left out: drafter steps not measured yet",
     )
 
@@ -111,44 +134,28 @@ def _moved(ledger: Ledger, here: BreakEvenLine, k: int) -> BreakEvenLine:
     verify = ledger.verify_by_width.get(k + 1)
     if verify is None:
         raise SpecviewError(f"k = {k} needs verify over {k + 1} positions, which is not measured; it may be a cliff.")
-    widths, inferred = dict(here.draft_ms_by_width), []
+    widths, inferred = dict(here.draft_by_width), []
     if here.kind is DrafterKind.MTP and widths and (missing := [w for w in range(1, k + 2) if w not in widths]):
         widest = max(widths)
-        slope = (widths[widest] - widths[1]) / (widest - 1) if widest > 1 else 0.0
+        slope = (widths[widest] - widths[1]) / (widest - 1.0) if widest > 1 else widths[1] * 0.0
         widths.update({width: widths[widest] + slope * (width - widest) for width in missing})
         inferred.append(f"drafter steps wider than {widest} are extended in a line")
     if here.kind is DrafterKind.LOOKUP:
         inferred.append(f"as if every round found {k} tokens")
-    moved = BreakEvenLine(
+    moved = replace(
+        here,
         k=k,
-        kind=here.kind,
         share_by_drafted={k: 1.0},
-        decode_ms=here.decode_ms,
-        verify_ms=verify.mean.estimate,
-        draft_ms=0.0,
-        rest_ms=here.rest_ms,
-        alpha=here.alpha,
-        draft_ms_by_width=widths,
+        verify=verify.span.mean,
+        draft_by_width=widths,
         inferred="; ".join(inferred),
     )
-    draft = here.draft_ms
-    if here.kind is not DrafterKind.LOOKUP:
-        if not widths:
-            raise SpecviewError("Drafter steps were not measured alone, so another k cannot be reckoned.")
-        at = here.alpha.estimate
-        draft += moved._catch_up(at) - here._catch_up(at)
-    return BreakEvenLine(
-        k=moved.k,
-        kind=moved.kind,
-        share_by_drafted=moved.share_by_drafted,
-        decode_ms=moved.decode_ms,
-        verify_ms=moved.verify_ms,
-        draft_ms=draft,
-        rest_ms=moved.rest_ms,
-        alpha=moved.alpha,
-        draft_ms_by_width=moved.draft_ms_by_width,
-        inferred=moved.inferred,
-    )
+    if here.kind is DrafterKind.LOOKUP:
+        return moved
+    if not widths:
+        raise SpecviewError("Drafter steps were not measured alone, so another k cannot be reckoned.")
+    at = here.alpha.estimate
+    return replace(moved, draft=combined([(1.0, here.draft), *moved.catch_up(at), *here.catch_up(at, -1.0)]))
 
 
 def _alpha(ledger: Ledger, shares: Mapping[int, float], k: int) -> Interval:

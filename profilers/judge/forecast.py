@@ -14,93 +14,84 @@ from statistics import fmean
 
 from ..record.records import Round
 from .acceptance import count_rounds
-from .economics import DrafterKind, draft_steps, drafter_kind
-from .numbers import MS, part
-from .prediction import (
-    Part,
-    Prediction,
-    PredictionError,
-    PredictionFacts,
-    PredictionParts,
-    explain,
-    part_from,
-    predict,
-    quotient,
-    weighted_sum,
-)
+from .economics import DrafterKind, draft_steps, drafter_kind, round_steps
+from .numbers import MS
+from .parts import part_from
+from .prediction import Prediction, PredictionError, PredictionFacts, PredictionParts, explain, predict
+from .readings import Samples, waited_for
+from .spans import Pipelined, Span, Synchronous, combined, ratio
 from .statistics import Interval
 from .visits import Segment, Setting
 
 
 @dataclass(frozen=True, slots=True)
 class Timed:
-    """What a forecast is made of: split rounds, and probe samples in ns by width."""
+    """What a forecast is made of: split rounds, and probe samples by width."""
 
     setting: Setting
     splits: Sequence[Round]
-    verify_widths: Mapping[int, Sequence[int]]
-    draft_widths: Mapping[int, Sequence[int]]
-    rounds_together: Sequence[int]
-    decode: Part
+    verify_widths: Mapping[int, Samples[Synchronous]]
+    draft_widths: Mapping[int, Samples[Synchronous]]
+    rounds_together: Samples[Synchronous]
+    decode: Span[Pipelined]
 
     @property
     def kind(self) -> DrafterKind:
         """What kind of drafter it is."""
         return drafter_kind(self.setting.drafter)
 
-    def verify(self) -> Part | None:
+    def verify(self) -> Span[Synchronous] | None:
         """T_verify over the widths that occur, each timed alone; a width without probes comes from split rounds."""
         terms = []
         for width, share in shares_by_width(self.splits).items():
-            own = part(self.verify_widths.get(width, ())) or part(
-                [e.verify_ns for e in self.splits if e.width == width]
-            )
+            own = _at(self.verify_widths, width) or _mean([e.verify_ns for e in self.splits if e.width == width])
             if own is None:
-                return part([e.verify_ns for e in self.splits])
+                return _mean([e.verify_ns for e in self.splits])
             terms.append((share, own))
-        return weighted_sum(terms)
+        return combined(terms)
 
-    def draft(self, cumulative: Sequence[float]) -> Part | None:
+    def draft(self, cumulative: Sequence[float]) -> Span[Synchronous] | None:
         """T_draft at an acceptance, catch-up included; from split rounds where steps were not timed alone."""
         steps = draft_steps(self.kind, cumulative)
-        terms = [(count, part(self.draft_widths.get(width, ()))) for width, count in steps.items()]
+        terms = [(count, _at(self.draft_widths, width)) for width, count in steps.items()]
         known = [(count, own) for count, own in terms if own is not None]
         if not terms or len(known) < len(terms):
-            return part([e.draft_ns for e in self.splits])
-        return weighted_sum(known)
+            return _mean([e.draft_ns for e in self.splits])
+        return combined(known)
 
     def overlap_ms(self) -> float | None:
         """What k drafter steps and a verify pass hide behind each other when nothing waits between them, in ms."""
         hidden = self._overlap()
-        return None if hidden is None else hidden.mean
+        return None if hidden is None else hidden.ms
 
-    def _overlap(self) -> Part | None:
+    def _overlap(self) -> Span[Synchronous] | None:
         k = self.setting.k
         together, single, verify = (
-            part(values)
-            for values in (self.rounds_together, self.draft_widths.get(1, ()), self.verify_widths.get(k + 1, ()))
+            self.rounds_together.span(),
+            _at(self.draft_widths, 1),
+            _at(self.verify_widths, k + 1),
         )
         if together is None or single is None or verify is None:
             return None
-        return weighted_sum([(1.0, verify), (float(k), single), (-1.0, together)])
+        return combined([(1.0, verify), (float(k), single), (-1.0, together)])
 
-    def verify_beside_draft(self) -> Part | None:
+    def verify_beside_draft(self) -> Span[Synchronous] | None:
         """T_verify less what it hides behind the draft: what a free round pays for it."""
         verify, hidden = self.verify(), self._overlap()
         if verify is None or hidden is None:
             return verify
-        together, single = part(self.rounds_together), part(self.draft_widths.get(1, ()))
+        together, single = self.rounds_together.span(), _at(self.draft_widths, 1)
         assert together is not None and single is not None
-        return weighted_sum([(1.0, together), (-float(self.setting.k), single)])
+        return combined([(1.0, together), (-float(self.setting.k), single)])
 
     def catch_up_ms(self, cumulative: Sequence[float]) -> float | None:
         """What the draft costs beyond k steps one position wide, in ms."""
-        single = part(self.draft_widths.get(1, ()))
+        single = _at(self.draft_widths, 1)
         steps = draft_steps(self.kind, cumulative)
-        widths = [(count, part(self.draft_widths.get(width, ()))) for width, count in steps.items()]
+        widths = [(count, _at(self.draft_widths, width)) for width, count in steps.items()]
         if single is None or not steps or any(own is None for _, own in widths):
             return None
-        return sum(count * (own.mean - single.mean) for count, own in widths if own is not None)
+        return sum(count * (own - single).ms for count, own in widths if own is not None)
 
 
 def cumulative_of(splits: Sequence[Round], k: int) -> tuple[float, ...]:
@@ -118,12 +109,12 @@ def at_full_acceptance(timed: Timed) -> tuple[Interval | None, float | None]:
     splits, k = timed.splits, timed.setting.k
     if len(splits) < 2 or k == 0:
         return None, None
-    rest = part([(e.rest_ns or 0) - (e.rewind_ns or 0) for e in splits])
+    rest = _mean([(e.rest_ns or 0) - (e.rewind_ns or 0) for e in splits])
     verify, draft = timed.verify_beside_draft(), timed.draft((1.0,) * k)
     if verify is None or draft is None or rest is None:
         return None, None
     most = fmean(e.drafted for e in splits) + 1
-    return quotient([weighted_sum([(1.0, verify), (1.0, draft), (1.0, rest)])], [timed.decode]), most
+    return round_steps(combined([(1.0, verify), (1.0, draft), (1.0, rest)]), timed.decode), most
 
 
 def forecast(
@@ -140,18 +131,18 @@ def forecast(
     if len(splits) < 2 or len(free) < 2:
         return None, None, ()
     cumulative = cumulative_of(splits, timed.setting.k)
-    verify, draft, rest = timed.verify_beside_draft(), timed.draft(cumulative), part([e.rest_ns for e in splits])
-    if verify is None or draft is None or rest is None:
+    verify, draft, rest = timed.verify_beside_draft(), timed.draft(cumulative), _mean([e.rest_ns for e in splits])
+    measured_round = _mean([e.round_ns for e in free])
+    if verify is None or draft is None or rest is None or measured_round is None:
         return None, None, ()
     tokens = part_from([float(e.tokens) for e in splits])
     prediction = predict(PredictionParts(draft, verify, rest, tokens, timed.decode))
     # On logs, because a t interval over a few unsteady rounds can reach below zero.
-    predicted_round = weighted_sum([(1.0, draft), (1.0, verify), (1.0, rest)])
-    ratio = quotient([part_from([e.round_ns * MS for e in free])], [predicted_round])
+    slower = ratio(measured_round, combined([(1.0, draft), (1.0, verify), (1.0, rest)]))
     measured = sum(e.tokens for e in free) / sum(e.round_ns for e in free) * 1e9
     predicted = prediction.tokens_per_second.estimate
-    off = predicted / measured / ratio.estimate
-    error = PredictionError(predicted, measured, predicted / measured - 1, ratio.low * off - 1, ratio.high * off - 1)
+    off = predicted / measured / slower.estimate
+    error = PredictionError(predicted, measured, predicted / measured - 1, slower.low * off - 1, slower.high * off - 1)
     return prediction, error, explain(error, _differences(splits, free, rest))
 
 
@@ -171,7 +162,7 @@ def shares_by_width(rounds: Sequence[Round]) -> dict[int, float]:
     return counts
 
 
-def _differences(splits: Sequence[Round], free: Sequence[Round], rest: Part) -> PredictionFacts:
+def _differences(splits: Sequence[Round], free: Sequence[Round], rest: Span[Synchronous]) -> PredictionFacts:
     split_mean, free_mean = fmean(e.round_ns for e in splits), fmean(e.round_ns for e in free)
     return PredictionFacts(
         split_rounds=len(splits),
@@ -180,6 +171,14 @@ def _differences(splits: Sequence[Round], free: Sequence[Round], rest: Part) -> 
         free_share_by_width=shares_by_width(free),
         split_context=fmean(e.context for e in splits),
         free_context=fmean(e.context for e in free),
-        rest_share=rest.mean / (split_mean * MS),
+        rest_share=rest / Span(split_mean * MS, Synchronous),
         fence_cost=split_mean / free_mean - 1,
     )
+
+
+def _mean(values_ns: Sequence[int | None]) -> Span[Synchronous] | None:
+    return waited_for(values_ns).span()
+
+
+def _at(by_width: Mapping[int, Samples[Synchronous]], width: int) -> Span[Synchronous] | None:
+    return by_width[width].span() if width in by_width else None

@@ -9,7 +9,7 @@ from statistics import fmean
 import numpy as np
 
 from ..record.session import Session
-from .prediction import part_from
+from .parts import part_from
 from .statistics import LEVEL, Interval, t_quantile
 from .visits import Visit
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
@@ -12,11 +12,13 @@ from ..record import records
 from ..record.session import Session, session_of
 from . import gauges
 from .acceptance import AcceptanceCounts, count_rounds
-from .economics import Ruler
+from .economics import round_steps_over
 from .forecast import Timed, at_full_acceptance, cumulative_of, forecast, split_cost
-from .numbers import Number, number, numbers, part, whole_probes
-from .prediction import Prediction, PredictionError, quotient
-from .statistics import Interval, live_interval, ratio_of_means_interval, rounds_still_needed
+from .numbers import MS, Number
+from .prediction import Prediction, PredictionError
+from .readings import Measured, Samples, measured_by_width, pipelined_steps, waited_for, whole_passes
+from .spans import Pipelined, Ruler, Span, Synchronous, ratio
+from .statistics import Interval, live_interval, rounds_still_needed
 from .verdict import Verdict, VerdictFacts, judge
 from .visits import Segment, Setting, Visit, settings_of, tokens_per_ns, visits_of
 
@@ -54,15 +56,15 @@ class Ledger:
     plain_tokens: int
     plain_rate: float | None
     drafting_rate: float | None
-    decode: Number | None
-    decode_synchronous: Number | None
-    round: Number | None
-    draft: Number | None
-    verify: Number | None
-    rest: Number | None
-    rewind: Number | None
-    verify_by_width: dict[int, Number]
-    draft_by_width: dict[int, Number]
+    decode: Measured[Pipelined] | None
+    decode_synchronous: Measured[Synchronous] | None
+    round: Measured[Synchronous] | None
+    draft: Measured[Synchronous] | None
+    verify: Measured[Synchronous] | None
+    rest: Measured[Synchronous] | None
+    rewind: Measured[Synchronous] | None
+    verify_by_width: Mapping[int, Measured[Synchronous]]
+    draft_by_width: Mapping[int, Measured[Synchronous]]
     acceptance: AcceptanceCounts | None
     round_steps: Interval | None
     round_steps_full: Interval | None
@@ -102,9 +104,10 @@ def ledger_of(session: Session, setting: Setting | None = None) -> Ledger:
     rounds = [e for s in pairs for e in s.rounds]
     splits = [e for s in pairs for e in s.splits]
     runs = {run for v in mine for run in v.runs.values()}
-    verify_widths, draft_widths = whole_probes(session, "verify"), whole_probes(session, "draft", runs)
-    together = [ns for values in whole_probes(session, "round", runs).values() for ns in values]
-    decode = part([e.step_ns for e in steps])
+    verify_widths, draft_widths = whole_passes(session, "verify"), whole_passes(session, "draft", runs)
+    together = waited_for([ns for each in whole_passes(session, "round", runs).values() for ns in each.ns])
+    baseline = pipelined_steps(steps)
+    decode = None if baseline is None else baseline.span()
     timed = None if decode is None else Timed(setting, splits, verify_widths, draft_widths, together, decode)
     full, most = (None, None) if timed is None else at_full_acceptance(timed)
     prediction, error, reasons = (None, None, ()) if timed is None else forecast(timed, pairs)
@@ -130,7 +133,7 @@ def ledger_of(session: Session, setting: Setting | None = None) -> Ledger:
         other_busy=gauges.other_busy(session),
         swapped_bytes=gauges.swapped_bytes(session),
         rules=(setting.rule,),
-        decode_ruler=Ruler.PIPELINED if all(e.pipelined for e in steps) else Ruler.SYNCHRONOUS,
+        decode_ruler=Ruler.SYNCHRONOUS if baseline is None else Ruler.PIPELINED,
         output_bugs=0 if output is None else output.bugs,
     )
     k = setting.k
@@ -141,15 +144,15 @@ def ledger_of(session: Session, setting: Setting | None = None) -> Ledger:
         plain_tokens=len(steps),
         plain_rate=tokens_per_ns(steps) * 1e9 if steps else None,
         drafting_rate=tokens_per_ns(rounds) * 1e9 if rounds else None,
-        decode=number([e.step_ns for e in steps]),
-        decode_synchronous=number(verify_widths.get(1, [])),
-        round=number([e.round_ns for e in rounds]),
-        draft=number([e.draft_ns for e in splits]),
-        verify=number([e.verify_ns for e in splits]),
-        rest=number([e.rest_ns for e in splits]),
-        rewind=number([e.rewind_ns for e in splits]),
-        verify_by_width=numbers(verify_widths),
-        draft_by_width=numbers(draft_widths),
+        decode=None if baseline is None else baseline.measured(),
+        decode_synchronous=measured_by_width(verify_widths).get(1),
+        round=waited_for([e.round_ns for e in rounds]).measured(),
+        draft=waited_for([e.draft_ns for e in splits]).measured(),
+        verify=waited_for([e.verify_ns for e in splits]).measured(),
+        rest=waited_for([e.rest_ns for e in splits]).measured(),
+        rewind=waited_for([e.rewind_ns for e in splits]).measured(),
+        verify_by_width=measured_by_width(verify_widths),
+        draft_by_width=measured_by_width(draft_widths),
         acceptance=acceptance,
         round_steps=facts.round_steps,
         round_steps_full=full,
@@ -195,18 +198,20 @@ def _once(rounds: Sequence[records.Round]) -> list[records.Round]:
 def _round_steps(by_prompt: dict[str, list[Segment]], pairs: Sequence[Segment]) -> Interval | None:
     """R = mean round ÷ mean plain step, its interval over prompts (over segments where there are fewer than three)."""
     units = list(by_prompt.values()) if len(by_prompt) >= 3 else [[s] for s in pairs]
-    if len(units) < 2:
+    baselines = [pipelined_steps([e for s in unit for e in s.steps]) for unit in units]
+    decodes = [Span(fmean(each.ns) * MS, each.ruler) for each in baselines if each is not None]
+    if len(units) < 2 or len(decodes) < len(units):
         return None
-    return ratio_of_means_interval(
-        [fmean(e.round_ns for s in unit for e in s.rounds) for unit in units],
-        [fmean(e.step_ns for s in unit for e in s.steps) for unit in units],
-    )
+    rounds = [waited_for([e.round_ns for s in unit for e in s.rounds]) for unit in units]
+    return round_steps_over([Span(fmean(each.ns) * MS, each.ruler) for each in rounds], decodes)
 
 
-def _verify_steps(setting: Setting, widths: dict[int, list[int]]) -> Interval | None:
+def _verify_steps(setting: Setting, widths: Mapping[int, Samples[Synchronous]]) -> Interval | None:
     """T_verify(k+1) ÷ T_verify(1), both synchronous."""
-    wide, single = part(widths.get(setting.k + 1, [])), part(widths.get(1, []))
-    return None if wide is None or single is None or setting.k == 0 else quotient([wide], [single])
+    if setting.k == 0 or not {1, setting.k + 1} <= set(widths):
+        return None
+    wide, single = widths[setting.k + 1].span(), widths[1].span()
+    return None if wide is None or single is None else ratio(wide, single)
 
 
 def _by_prompt(visits: Sequence[Visit]) -> dict[str, list[Segment]]:

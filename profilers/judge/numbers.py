@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ..record.session import Session
-from .prediction import Part, part_from
+from .parts import part_from
 from .statistics import Interval, Spread, median_and_mad
 
 MS = 1e-6
@@ -37,12 +37,6 @@ def numbers(by_width: Mapping[int, Sequence[int]]) -> dict[int, Number]:
     """Numbers by width, in order of width; widths with fewer than two values are left out."""
     found = {width: number(values) for width, values in sorted(by_width.items())}
     return {width: n for width, n in found.items() if n is not None}
-
-
-def part(values_ns: Sequence[int | None]) -> Part | None:
-    """Mean and standard error in ms of at least two values."""
-    values = [v * MS for v in values_ns if v is not None]
-    return part_from(values) if len(values) >= 2 else None
 
 
 def whole_probes(session: Session, what: str, runs: set[int] | None = None) -> dict[int, list[int]]:

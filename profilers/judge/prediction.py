@@ -6,39 +6,26 @@ split rounds and probes, the measured side over free rounds.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ...engine.errors import SpecviewError
-from .statistics import LEVEL, Interval, effective_size, ratio_of_intervals, t_interval, t_quantile
+from .economics import round_steps, speedup_interval
+from .parts import Part, quotient
+from .spans import Pipelined, Span, Synchronous, combined
+from .statistics import Interval, ratio_of_intervals
 
 UNEXPLAINED = 0.03
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """A mean with its standard error (same unit) and the independent values it rests on, at least 2."""
-
-    mean: float
-    se: float
-    n: float
-
-    def interval(self, level: float = LEVEL) -> Interval:
-        """The part's t interval."""
-        half = t_quantile(0.5 + level / 2, max(self.n - 1, 1.0)) * self.se
-        return Interval(self.mean, self.mean - half, self.mean + half, level, round(self.n))
-
-
-@dataclass(frozen=True, slots=True)
 class PredictionParts:
-    """What a prediction is made of, in ms but for E; the draft includes its catch-up."""
+    """What a prediction is made of; the draft includes its catch-up."""
 
-    draft: Part
-    verify: Part
-    rest: Part
+    draft: Span[Synchronous]
+    verify: Span[Synchronous]
+    rest: Span[Synchronous]
     tokens_per_round: Part
-    decode: Part
+    decode: Span[Pipelined]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,37 +71,6 @@ class PredictionFacts:
     fence_cost: float | None = None
 
 
-def part_from(values: Sequence[float], *, serial: bool = True) -> Part:
-    """Mean and standard error of a series in time; raises SpecviewError below two values."""
-    interval = t_interval(values)
-    n = len(values)
-    effective = effective_size(values) if serial else float(n)
-    deviation = (interval.high - interval.estimate) / t_quantile(0.5 + LEVEL / 2, n - 1) * math.sqrt(n)
-    return Part(interval.estimate, deviation / math.sqrt(effective), max(2.0, effective))
-
-
-def weighted_sum(terms: Sequence[tuple[float, Part]]) -> Part:
-    """Σ weight · part for independent parts, with Welch–Satterthwaite degrees of freedom.
-
-    With `economics.draft_steps` as weights it is the draft of a round at any acceptance.
-    """
-    mean = math.fsum(weight * part.mean for weight, part in terms)
-    variances = [((weight * part.se) ** 2, part.n) for weight, part in terms]
-    return Part(mean, math.sqrt(math.fsum(v for v, _ in variances)), _freedom(variances) + 1)
-
-
-def quotient(tops: Sequence[Part], bottoms: Sequence[Part], scale: float = 1.0) -> Interval:
-    """scale · Π tops ÷ Π bottoms for independent positive parts, a 95% t interval by delta on the log."""
-    parts = (*tops, *bottoms)
-    if any(part.mean <= 0 for part in parts):
-        raise SpecviewError("A quotient of parts needs every part above zero; record it again.")
-    variances = [((part.se / part.mean) ** 2, part.n) for part in parts]
-    estimate = scale * math.prod(p.mean for p in tops) / math.prod(p.mean for p in bottoms)
-    freedom = _freedom(variances)
-    half = t_quantile(0.5 + LEVEL / 2, freedom) * math.sqrt(math.fsum(v for v, _ in variances))
-    return Interval(estimate, estimate * math.exp(-half), estimate * math.exp(half), LEVEL, max(2, int(freedom) + 1))
-
-
 def predict(parts: PredictionParts) -> Prediction:
     """T_round, E, R, S and tok/s of free rounds from their parts, all with intervals.
 
@@ -122,14 +78,14 @@ def predict(parts: PredictionParts) -> Prediction:
     Parts count as independent. E and the draft rise together within split
     rounds (catch-up), which only makes the interval of S wider than needed.
     """
-    round_part = weighted_sum([(1.0, parts.draft), (1.0, parts.verify), (1.0, parts.rest)])
+    whole = combined([(1.0, parts.draft), (1.0, parts.verify), (1.0, parts.rest)])
     tokens = parts.tokens_per_round
     return Prediction(
-        round_part.interval(),
+        whole.part.interval(),
         tokens.interval(),
-        quotient([round_part], [parts.decode]),
-        quotient([tokens, parts.decode], [round_part]),
-        quotient([tokens], [round_part], 1000.0),
+        round_steps(whole, parts.decode),
+        speedup_interval(tokens, whole, parts.decode),
+        quotient([tokens], [whole.part], 1000.0),
     )
 
 
@@ -188,10 +144,3 @@ def _moved_share(before: Mapping[int, float] | None, after: Mapping[int, float] 
     if not before or not after:
         return 0.0
     return sum(abs(before.get(w, 0.0) - after.get(w, 0.0)) for w in {*before, *after}) / 2
-
-
-def _freedom(variances: Sequence[tuple[float, float]]) -> float:
-    total = math.fsum(v for v, _ in variances)
-    spread = math.fsum(v * v / max(n - 1, 1.0) for v, n in variances)
-    least = min((max(n - 1, 1.0) for _, n in variances), default=1.0)
-    return max(1.0, total * total / spread) if spread > 0 else least

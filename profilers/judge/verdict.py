@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from .economics import Ruler
+from .spans import Ruler
 from .statistics import LOOKS, Interval, live_interval, prompts_still_needed, upper_bound_when_none
 
 VerdictKind = Literal["wins", "loses", "cannot_win", "too_close", "refused"]

@@ -1,29 +1,43 @@
 """Splits one pass of a model into blocks and op categories, without a table of models.
 
-A pass is traced once, lazily, on a throw-away cache. Who calls whom, and which module is handed a cache, tells the
-parts: a module that gets a cache and hands it to none below is a mixer; modules around mixers are containers; what a
-container calls beside them (norms, MLPs, experts, embedding, head) is a block; what it does itself (residual adds,
-masks, scaling) is its `rest`. So every op of a pass lies in exactly one block. A weight belongs to the block whose
-module holds it; only tied embeddings belong to two, the embedding and the output head, and each reads them.
+A pass is traced once, lazily, on a throw-away cache (see `trace`). What a call does tells the parts: one that writes a
+cache or attends is a mixer; modules around mixers are containers, and so are modules around experts; what a container
+calls beside them (norms, MLPs, router, embedding, head) is a block; what it does itself (residual adds, masks,
+choosing experts) is its `rest`. So every op of a pass lies in exactly one block. A weight belongs to the block that
+reads it; one that is read twice in a pass (a tied embedding, layers that run again) belongs to each.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import mlx.core as mx
 import mlx.nn as nn
-from mlx_lm.models.cache import ArraysCache, _BaseCache, make_prompt_cache
-from mlx_lm.models.switch_layers import QuantizedSwitchLinear, SwitchLinear
 
 from ...engine.accept import greedy_choices
 from ...engine.models import Target
 from ...engine.trees import named_arrays
+from .categories import (
+    ROUTED,
+    ROUTER,
+    attends_by_name,
+    calls_experts,
+    chosen_by,
+    expert_part,
+    experts_in,
+    holds_only_experts,
+    is_mixer,
+    listed_experts,
+    mixer_kind,
+    plain_kind,
+)
 from .interception import Call, intercepted
+from .layers import Layers
 from .timings import Category
+from .trace import Node, is_cache, trace
 
 Part = Literal["call", "rest", "sampling"]
 
@@ -34,7 +48,8 @@ class Block:
 
     `name` is the module's path, with the method or `rest` behind it where the path alone is ambiguous; `place` is the
     name with the layer left open, shared by the blocks that differ only in their layer. `nth` counts the calls of one
-    module within a pass. `weights` are names of the model's parameters.
+    module within a pass. `weights` are names of the model's parameters, `weight_bytes` their size; of `experts` each
+    position takes `active`. `detail` tells kinds of one category apart, e.g. `gated delta`, `sliding window`, `router`.
     """
 
     name: str
@@ -46,6 +61,10 @@ class Block:
     method: str
     nth: int
     weights: tuple[str, ...] = field(repr=False)
+    detail: str | None = None
+    weight_bytes: int = 0
+    experts: int | None = None
+    active: int | None = None
 
 
 Watch = Callable[[Block, Call], Any]
@@ -58,7 +77,7 @@ def arrays_in(*trees: Any) -> list[mx.array]:
 
 def caches_in(args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any]:
     """The caches among the arguments of a call (not those in a list of all layers' caches)."""
-    return [a for a in (*args, *kwargs.values()) if isinstance(a, _BaseCache)]
+    return [a for a in (*args, *kwargs.values()) if is_cache(a)]
 
 
 def run_blocks(
@@ -82,20 +101,28 @@ def run_blocks(
 
 @contextmanager
 def watched(blocks: Sequence[Block], watch: Watch) -> Iterator[None]:
-    """While it lasts, calls of the blocks' modules go through `watch`; sampling has no module and is not seen."""
+    """While it lasts, calls of the blocks' modules go through `watch`; sampling has no module and is not seen.
+
+    A call within a block that is no container is part of that block.
+    """
     turns_by_call: dict[tuple[int, str], list[Block]] = {}
     for block in blocks:
         turns_by_call.setdefault((id(block.module), block.method), []).append(block)
     counts = dict.fromkeys(turns_by_call, 0)
+    within = [False]
 
     def handle(call: Call) -> Any:
         key = (id(call.module), call.method)
         turns = turns_by_call.get(key)
-        if turns is None:
+        if turns is None or within[-1]:
             return call.run()
         block = turns[counts[key] % len(turns)]
         counts[key] += 1
-        return watch(block, call)
+        within.append(block.part != "rest")
+        try:
+            return watch(block, call)
+        finally:
+            within.pop()
 
     with intercepted([b.module for b in blocks if b.module is not None], handle):
         yield
@@ -106,44 +133,24 @@ def split_into_blocks(target: Target) -> tuple[Block, ...]:
 
     Containers come after the blocks they hold. Weights of modules that a pass never calls are in no block.
     """
-    traced = _trace(target)
     splitter = _Splitter(target)
-    for node in traced.inner:
+    for node in trace(target).inner:
         splitter.walk(node, None)
     sampling = Block("sampling", "sampling", "sampling", None, "sampling", None, "sampling", 0, ())
-    return (*splitter.blocks, sampling)
+    return (*_told_apart(splitter.blocks), sampling)
 
 
-@dataclass(slots=True)
-class _Node:
-    """A traced call, the caches it was handed, and the calls within it."""
-
-    module: Any = None
-    method: str = ""
-    caches: tuple[Any, ...] = ()
-    inner: list[_Node] = field(default_factory=list)
-
-    def hands_on(self) -> bool:
-        """Whether a call within is handed a cache."""
-        return any(node.caches or node.hands_on() for node in self.inner)
-
-
-def _trace(target: Target) -> _Node:
-    root = _Node()
-    stack = [root]
-
-    def handle(call: Call) -> Any:
-        node = _Node(call.module, call.method, tuple(caches_in(call.args, call.kwargs)))
-        stack[-1].inner.append(node)
-        stack.append(node)
-        try:
-            return call.run()
-        finally:
-            stack.pop()
-
-    with intercepted(target.model.modules(), handle):
-        target.logits(mx.zeros((1, 1), dtype=mx.int32), make_prompt_cache(target.model))
-    return root
+def _told_apart(blocks: Sequence[Block]) -> list[Block]:
+    """Blocks that differ in more than their layer get places of their own, named by what they are."""
+    kinds: dict[str, set[tuple[str, str | None]]] = {}
+    for block in blocks:
+        kinds.setdefault(block.place, set()).add((block.category, block.detail))
+    return [
+        block
+        if len(kinds[block.place]) == 1
+        else replace(block, place=f"{block.place} ({block.detail or block.category})")
+        for block in blocks
+    ]
 
 
 class _Splitter:
@@ -151,70 +158,96 @@ class _Splitter:
 
     def __init__(self, target: Target) -> None:
         self.blocks: list[Block] = []
-        self._layers = {id(layer): i for i, layer in enumerate(target.model.layers)}
-        self._paths: dict[int, list[str]] = {}
-        for path, module in target.model.named_modules():
-            self._paths.setdefault(id(module), []).append(path)
-        self._module_paths = {path for paths in self._paths.values() for path in paths}
-        self._weights = [name for name, _ in named_arrays(target.model.parameters())]
+        self._layers = Layers(target.model)
+        self._arrays = dict(named_arrays(target.model.parameters()))
         self._root = type(target.model).__name__
         self._calls: dict[tuple[int, str], int] = {}
         self._layers_done = False
+        self._vocabulary = 0
 
-    def walk(self, node: _Node, layer: int | None) -> None:
+    def walk(self, node: Node, layer: int | None) -> None:
         """Add the blocks of a traced call, which lies in `layer` or outside all."""
-        is_layer = id(node.module) in self._layers
-        layer = self._layers.get(id(node.module), layer)
-        around_layers = any(id(m) in self._layers for m in node.module.modules())
-        if node.hands_on() or (around_layers and not node.caches):
+        self._vocabulary = self._vocabulary or node.width or 0
+        path = self._layers.path(node.module, layer)
+        layer = self._layers.of(path, layer)
+        mixing = any(inner.mixes for inner in node.below())
+        if self._layers.holds(node.module) or (mixing and not is_mixer(node)):
             for inner in node.inner:
                 self.walk(inner, layer)
-            self._add(node, layer, "rest", "misc" if layer is None else "norms and residuals")
+            self._add(node, layer, "rest", self._rest_category(node, layer), None)
+        elif is_mixer(node):
+            category, detail = mixer_kind(node, path, self._layers.module(layer))
+            self._add(node, layer, "call", category, detail)
+        elif calls_experts(node) or listed_experts(node.module):
+            self._experts(node, layer)
         else:
-            self._add(node, layer, "call", self._category(node, layer))
-        self._layers_done = self._layers_done or is_layer
+            self._plain(node, path, layer)
+        self._layers_done = self._layers_done or layer is not None
 
-    def _category(self, node: _Node, layer: int | None) -> Category:
-        module = node.module
-        if node.caches:
-            return "linear attention" if any(isinstance(c, ArraysCache) for c in node.caches) else "full attention"
-        if node.method == "as_linear":
-            return "output head"
-        if isinstance(module, nn.Embedding | nn.QuantizedEmbedding):
-            return "embedding"
-        if "norm" in type(module).__name__.lower():
-            return "norms and residuals"
-        if layer is None:
-            is_head = self._layers_done and isinstance(module, nn.Linear | nn.QuantizedLinear)
-            return "output head" if is_head else "misc"
-        if any(isinstance(m, SwitchLinear | QuantizedSwitchLinear) for m in module.modules()):
-            return "MoE"
-        return "MLP" if named_arrays(module.parameters()) else "misc"
+    def _rest_category(self, node: Node, layer: int | None) -> Category:
+        if any(self._arrays[name].shape[0] == self._vocabulary and self._layers_done for name in node.reads):
+            return "output head"  # it multiplies by the embedding itself
+        return "misc" if layer is None else "norms and residuals"
 
-    def _add(self, node: _Node, layer: int | None, part: Part, category: Category) -> None:
-        paths = self._paths[id(node.module)]
+    def _experts(self, node: Node, layer: int | None) -> None:
+        """A mixture of experts, or what is left of one: routed experts as a block, the rest split around them."""
+        if holds_only_experts(node) or listed_experts(node.module):
+            self._add(node, layer, "call", "MoE", ROUTED)
+            return
+        for inner in node.inner:
+            if calls_experts(inner):
+                self._experts(inner, layer)
+            else:
+                path = self._layers.path(inner.module, layer)
+                self._add(inner, layer, "call", "MoE", expert_part(inner, path))
+        self._add(node, layer, "rest", "MoE", ROUTER)
+
+    def _plain(self, node: Node, path: str, layer: int | None) -> None:
+        if any(attends_by_name(m) for m in self._layers.around(path)):
+            self._add(node, layer, "call", "full attention", self._detail_around(path))
+            return
+        category, detail = plain_kind(
+            node,
+            path,
+            layer,
+            with_experts=self._layers.has_experts(layer),
+            vocabulary=self._vocabulary,
+            after=self._layers_done,
+            only_vectors=all(self._arrays[name].ndim < 2 for name in node.weights()) and bool(node.weights()),
+        )
+        self._add(node, layer, "call", category, detail)
+
+    def _detail_around(self, path: str) -> str | None:
+        """The detail of the attention that a projection called from outside belongs to, where it is known already."""
+        holders = {id(m) for m in self._layers.around(path)}
+        return next((b.detail for b in self.blocks if id(b.module) in holders and b.detail is not None), None)
+
+    def _add(self, node: Node, layer: int | None, part: Part, category: Category, detail: str | None) -> None:
         nth = self._calls.get((id(node.module), node.method), 0)
         self._calls[id(node.module), node.method] = nth + 1
         marks = [
             m for m in (node.method.strip("_") if node.method != "__call__" else "", "rest" * (part == "rest")) if m
         ]
         marks += [f"({nth + 1})"] if nth else []
-        name = " ".join([paths[0] or self._root, *marks])
-        owned = self._held_by(paths) if part == "rest" else self._below(paths)
-        place = name if layer is None else name.replace(f".{layer}", ".*", 1)
-        self.blocks.append(Block(name, place, category, layer, part, node.module, node.method, nth, owned))
-
-    def _below(self, paths: Sequence[str]) -> tuple[str, ...]:
-        """Weights at or below these module paths."""
-        starts = tuple(f"{path}." for path in paths)
-        return tuple(name for name in self._weights if name.startswith(starts))
-
-    def _held_by(self, paths: Sequence[str]) -> tuple[str, ...]:
-        """Weights held by the modules at these paths themselves, not by modules within."""
-        return tuple(name for name in self._weights if self._owner(name) in paths)
-
-    def _owner(self, weight: str) -> str:
-        path = weight
-        while path and path not in self._module_paths:
-            path = path.rpartition(".")[0]
-        return path
+        path = self._layers.path(node.module, layer) or self._root
+        weights = tuple(node.reads) if part == "rest" else node.weights()
+        routed = detail == ROUTED and part == "call"
+        if listed_experts(node.module) and routed:  # a pass calls only those it chose
+            weights = tuple(name for name in self._arrays if name.startswith(f"{path}."))
+        self.blocks.append(
+            Block(
+                name=" ".join([path, *marks]),
+                place=" ".join([self._layers.place(path, layer), *marks]),
+                category=category,
+                layer=layer,
+                part=part,
+                module=node.module,
+                method=node.method,
+                nth=nth,
+                weights=weights,
+                detail=detail,
+                weight_bytes=sum(self._arrays[name].nbytes for name in weights),
+                experts=experts_in(node.module) if routed else None,
+                active=(node.choices or chosen_by(node.module)) if routed else None,
+            )
+        )

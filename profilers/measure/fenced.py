@@ -9,9 +9,9 @@ import mlx.core as mx
 
 from ...engine.cache import arrays_of
 from ...engine.decode import Generation
-from ...engine.rewind import rewind, start_tape
 from .blocks import Block, arrays_in, run_blocks
 from .interception import Call
+from .restoring import as_before
 from .timings import BlockTiming
 
 Clock = Callable[[], int]
@@ -69,14 +69,14 @@ def fenced_pass(
     caches = generation.cache
     positions = mx.array(list(tokens))[None]
     mx.eval(positions, arrays_of(caches))
-    start_tape(caches)
     fences = _Fences(clock)
-    run_blocks(generation.target, blocks, positions, caches, fences)
-    rewind(caches, len(tokens), 0)
+    with as_before(caches):
+        run_blocks(generation.target, blocks, positions, caches, fences)
     return [
         BlockTiming(
             block=block.name,
             category=block.category,
+            detail=block.detail,
             layer=block.layer,
             width=len(tokens),
             context=generation.context,

@@ -12,11 +12,14 @@ import mlx.core as mx
 from ...engine.decode import Generation
 from ...engine.models import Target
 from .blocks import Block, split_into_blocks
+from .categories import listed_experts
 from .fenced import fenced_pass
-from .queued import Seen, alone, capture, chain, copy_of, does_nothing, links
+from .queued import Seen, alone, caches_as_seen, capture, chain, copy_of, does_nothing, links
+from .restoring import as_before
 from .slope import LEAST_WORK, design, timed_slope
 from .timings import Arrangement, BlockTiming
 from .touched import fits, last_level_cache_bytes
+from .trace import single_caches
 
 Clock = Callable[[], int]
 ROUTES_KEPT = 4  # inputs of earlier visits to go through, so that copies of an expert block do not repeat their routes
@@ -49,8 +52,8 @@ class BlockProbe:
         self._cache_bytes = last_level_cache_bytes() if cache_bytes is None else cache_bytes
         self._turn_by_width: dict[int, int] = {}
         self._cost_ns: dict[tuple[int, _Job], float] = {}
-        self._routed: dict[tuple[int, Block], deque[mx.array]] = {}
-        self._jobs: tuple[_Job, ...] | None = None
+        self._routed: dict[tuple[int, Block], deque[Seen]] = {}
+        self._jobs_by_width: dict[int, tuple[_Job, ...]] = {}
 
     def measure(
         self, generation: Generation, tokens: Sequence[int], clock: Clock, budget_ns: int
@@ -65,7 +68,7 @@ class BlockProbe:
         self._remember_routes(len(tokens), seen)
         yield from fenced_pass(generation, self.blocks, tokens, clock)
         width = len(tokens)
-        jobs = self._jobs_for(seen)
+        jobs = self._jobs_for(width, generation, seen)
         for n in range(len(jobs)):
             turn = self._turn_by_width.get(width, 0)
             job = jobs[turn % len(jobs)]
@@ -80,7 +83,24 @@ class BlockProbe:
 
     def incomplete(self, width: int) -> bool:
         """Whether some queued timing of that width has yet to be made for the first time."""
-        return self._jobs is None or self._turn_by_width.get(width, 0) < len(self._jobs)
+        jobs = self._jobs_by_width.get(width)
+        return jobs is None or self._turn_by_width.get(width, 0) < len(jobs)
+
+    def measure_all(
+        self, generation: Generation, tokens: Sequence[int], clock: Clock, budget_ns_per_place: int
+    ) -> Iterator[BlockTiming]:
+        """Time every block by all three rulers once: fenced, queued with layers in turn, queued with one hot.
+
+        As `measure`, but each queued timing has a budget of its own and none is left out.
+        """
+        width = len(tokens)
+        seen = capture(generation, self.blocks, tokens)
+        self._remember_routes(width, seen)
+        yield from fenced_pass(generation, self.blocks, tokens, clock)
+        jobs = self._jobs_for(width, generation, seen)
+        for job in jobs:
+            yield self._queued(job, generation, seen, width, clock, budget_ns_per_place)
+        self._turn_by_width[width] = max(self._turn_by_width.get(width, 0), len(jobs))
 
     def _affordable(self, cycle: Sequence[Block], width: int, share: float) -> list[int]:
         """Which blocks of a cycle to keep: that share, evenly spaced, but more than twice what the cache holds."""
@@ -92,28 +112,34 @@ class BlockProbe:
                 return kept
             count += 1
 
-    def _jobs_for(self, seen: dict[Block, Seen]) -> tuple[_Job, ...]:
-        if self._jobs is None:
-            places: dict[tuple[str, str], list[Block]] = {}
-            for block in self.blocks:
-                if block in seen and not does_nothing(block, self.blocks, seen):
-                    places.setdefault((block.place, block.category), []).append(block)
-            cycled = [_Job(p, tuple(g), len(g), "cycled" if len(g) > 1 else None) for (p, _), g in places.items()]
-            hot = [_Job(p, (g[len(g) // 2],), len(g), "hot") for (p, _), g in places.items() if len(g) > 1]
-            self._jobs = (*cycled, *hot)
-        return self._jobs
+    def _jobs_for(self, width: int, generation: Generation, seen: dict[Block, Seen]) -> tuple[_Job, ...]:
+        if width not in self._jobs_by_width:
+            places: dict[str, list[Block]] = {}
+            with as_before(generation.cache):
+                for block in self.blocks:
+                    if _can_be_queued(block, self.blocks, seen):
+                        places.setdefault(block.place, []).append(block)
+            cycled = [_Job(p, tuple(g), len(g), "cycled" if len(g) > 1 else None) for p, g in places.items()]
+            hot = [_Job(p, (g[len(g) // 2],), len(g), "hot") for p, g in places.items() if len(g) > 1]
+            self._jobs_by_width[width] = (*cycled, *hot)
+        return self._jobs_by_width[width]
 
     def _remember_routes(self, width: int, seen: dict[Block, Seen]) -> None:
         for block, what in seen.items():
-            if block.category == "MoE":
-                self._routed.setdefault((width, block), deque(maxlen=ROUTES_KEPT)).appendleft(what.x)
+            if block.experts is not None:
+                self._routed.setdefault((width, block), deque(maxlen=ROUTES_KEPT)).appendleft(what)
 
     def _queued(
         self, job: _Job, generation: Generation, seen: dict[Block, Seen], width: int, clock: Clock, budget_ns: int
     ) -> BlockTiming:
         chosen = job.cycle
-        with alone(chosen, self.blocks, seen):
-            cycle = [copy_of(b, seen[b], tuple(self._routed.get((width, b), ()))) for b in chosen]
+        touched = single_caches([(seen[b].args, seen[b].kwargs) for b in chosen])
+        with (
+            as_before(touched, taped=False),
+            caches_as_seen([seen[b] for b in chosen]),
+            alone(chosen, self.blocks, seen) as fed,
+        ):
+            cycle = [copy_of(b, tuple(self._routed.get((width, b), (seen[b],))), fed) for b in chosen]
             began = clock()
             mx.eval(chain(cycle, 1))
             chained = clock()
@@ -130,6 +156,7 @@ class BlockProbe:
         return BlockTiming(
             block=job.place,
             category=job.cycle[0].category,
+            detail=job.cycle[0].detail,
             layer=chosen[0].layer if n == 1 else None,
             width=width,
             context=generation.context,
@@ -145,3 +172,12 @@ class BlockProbe:
             cached=fits(chosen, width, self._cache_bytes),
             link_ns=timed.link_ns / n,
         )
+
+
+def _can_be_queued(block: Block, blocks: Sequence[Block], seen: dict[Block, Seen]) -> bool:
+    """Whether copies of a block can wait in one graph: it was called, is lazy itself, and does something."""
+    if block not in seen or not seen[block].repeatable:
+        return False
+    if block.module is not None and block.part == "call" and listed_experts(block.module):
+        return False  # it reads its routes in mid-pass to know which experts to call
+    return not does_nothing(block, blocks, seen)

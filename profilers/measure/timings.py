@@ -32,7 +32,7 @@ class BlockTiming:
     `arrangement` says whether copies went round the layers (cycled; a long cycle is thinned to evenly spaced layers)
     or stayed at one (hot; `layer` names it); None where there is but one block. `cached`: the weights that the copies
     touch fit the last-level cache, None if unknown. `link_ns` is the cost of chaining a copy to the next, already
-    taken off the slope.
+    taken off the slope. `detail` tells kinds of one category apart (gated delta, sliding window, router).
     """
 
     block: str
@@ -52,6 +52,7 @@ class BlockTiming:
     arrangement: Arrangement | None = None
     cached: bool | None = None
     link_ns: float | None = None
+    detail: str | None = None
 
     @property
     def total_ns(self) -> float:

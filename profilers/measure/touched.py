@@ -10,35 +10,18 @@ from collections.abc import Iterable
 
 import mlx.core as mx
 import mlx.nn as nn
-from mlx_lm.models.switch_layers import QuantizedSwitchLinear, SwitchLinear
 
-from ...engine.trees import nbytes
 from .blocks import Block
 from .load import Read, Run, output_of, text_of
-
-_TOP_K = ("top_k", "num_experts_per_tok", "num_experts_per_token", "moe_topk")
 
 
 def touched_bytes(block: Block, width: int) -> int:
     """Bytes of weights that `width` positions touch at most: all but rows not looked up and experts not chosen."""
-    module = block.module
-    if module is None or block.part == "rest":
-        return 0
-    if block.category == "embedding" and isinstance(module, nn.Embedding | nn.QuantizedEmbedding):
-        return _weight_bytes(module) * width // module.weight.shape[0]
-    everything = _weight_bytes(module)
-    experts = [m for m in module.modules() if isinstance(m, SwitchLinear | QuantizedSwitchLinear)]
-    chosen = next((v for m in module.modules() for n in _TOP_K if isinstance(v := getattr(m, n, None), int)), None)
-    if chosen is None:
-        return everything
-    for expert in experts:
-        share = min(1.0, width * chosen / expert.num_experts)
-        everything -= int(_weight_bytes(expert) * (1.0 - share))
-    return everything
-
-
-def _weight_bytes(module: nn.Module) -> int:
-    return nbytes(module.parameters())
+    if block.category == "embedding" and isinstance(block.module, nn.Embedding | nn.QuantizedEmbedding):
+        return block.weight_bytes * width // block.module.weight.shape[0]
+    if block.experts and block.active:
+        return int(block.weight_bytes * min(1.0, width * block.active / block.experts))
+    return block.weight_bytes
 
 
 def fits(blocks: Iterable[Block], width: int, cache_bytes: int | None) -> bool | None:

@@ -11,7 +11,8 @@ from ...engine.accept import greedy_choices
 from ...engine.cache import arrays_of
 from ...engine.decode import Generation, verify
 from ...engine.drafters import Drafter
-from ...engine.rewind import rewind, start_tape
+from ...engine.rewind import rewind
+from .restoring import as_before
 
 Clock = Callable[[], int]
 
@@ -40,13 +41,12 @@ def verify_pass(generation: Generation, tokens: Sequence[int], clock: Clock) -> 
     cache = generation.cache
     positions = mx.array(list(tokens))[None]
     mx.eval(positions, arrays_of(cache))
-    start_tape(cache)
-    began = clock()
-    choices = greedy_choices(generation.target.logits(positions, cache))
-    built = clock()
-    mx.eval(choices)
-    ended = clock()
-    rewind(cache, len(tokens), 0)
+    with as_before(cache):
+        began = clock()
+        choices = greedy_choices(generation.target.logits(positions, cache))
+        built = clock()
+        mx.eval(choices)
+        ended = clock()
     return Pass(len(tokens), generation.context, built - began, ended - built)
 
 

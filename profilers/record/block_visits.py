@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from ...engine.decode import Generation
 from ...engine.models import Target
@@ -46,30 +46,34 @@ class BlockVisits:
                 fenced.append(timing)
             else:
                 yield queued_record(timing, now())
-        yield from self._fenced_records(fenced, now())
+        yield from fenced_records(fenced, self._place_by_block, now())
         self._owed_ns -= self._clock() - began
 
-    def _fenced_records(self, timings: Sequence[BlockTiming], t_ns: int) -> Iterator[records.Probe]:
-        """One record a place: the sum over its blocks in this pass."""
-        places: dict[tuple[str, str], list[BlockTiming]] = {}
-        for timing in timings:
-            place = self._place_by_block.get(timing.block, timing.block)
-            places.setdefault((place, timing.category), []).append(timing)
-        for (place, category), each in places.items():
-            yield records.Probe(
-                t_ns=t_ns,
-                ruler="fenced",
-                part=part_of(each[0].width),
-                width=each[0].width,
-                context=each[0].context,
-                block=place,
-                category=category,
-                samples_ns=(sum(sum(t.samples_ns or ()) for t in each),),
-                build_ns=(sum(sum(t.build_ns) for t in each),),
-                eval_ns=(sum(sum(t.eval_ns) for t in each),),
-                layers=len(each),
-                pipelined=False,
-            )
+
+def fenced_records(
+    timings: Sequence[BlockTiming], place_by_block: Mapping[str, str], t_ns: int
+) -> Iterator[records.Probe]:
+    """One record a place: the sum over its blocks in this pass."""
+    places: dict[tuple[str, str], list[BlockTiming]] = {}
+    for timing in timings:
+        place = place_by_block.get(timing.block, timing.block)
+        places.setdefault((place, timing.category), []).append(timing)
+    for (place, category), each in places.items():
+        yield records.Probe(
+            t_ns=t_ns,
+            ruler="fenced",
+            part=part_of(each[0].width),
+            width=each[0].width,
+            context=each[0].context,
+            block=place,
+            category=category,
+            detail=each[0].detail,
+            samples_ns=(sum(sum(t.samples_ns or ()) for t in each),),
+            build_ns=(sum(sum(t.build_ns) for t in each),),
+            eval_ns=(sum(sum(t.eval_ns) for t in each),),
+            layers=len(each),
+            pipelined=False,
+        )
 
 
 def queued_record(timing: BlockTiming, t_ns: int) -> records.Probe:
@@ -82,6 +86,7 @@ def queued_record(timing: BlockTiming, t_ns: int) -> records.Probe:
         context=timing.context,
         block=timing.block,
         category=timing.category,
+        detail=timing.detail,
         layer=timing.layer,
         slope_ns=timing.slope_ns,
         slope_low_ns=timing.low_ns,

@@ -47,7 +47,7 @@ class Probing:
             repeats = REPEATS if width in self._verify.needed else FEWER
             done = warm(lambda width=width: verify_pass(generation, coming[:width], self._clock), repeats)  # type: ignore[misc]
             self._verify.spent(width, sum(p.total_ns for p in done) * (repeats + 1) // repeats)
-            self._append(self._probe_record("verify", done, run))
+            self._append(whole_record("verify", done, self._now(), run))
         for width in self._shuffled(self._draft.next(segment_ns, step_ns)) if k else ():
             steps = warm(
                 lambda width=width: drafter_pass(stretch.drafter, coming[:width], generation.context, self._clock),  # type: ignore[misc]
@@ -55,10 +55,10 @@ class Probing:
             )
             if steps:
                 self._draft.spent(width, sum(p.total_ns for p in steps) * (REPEATS + 1) // REPEATS)
-                self._append(self._probe_record("draft", steps, run))
+                self._append(whole_record("draft", steps, self._now(), run))
         if k and stretch.drafter.has_steps:
             rounds = warm(lambda: round_pass(generation, stretch.drafter, k, self._clock), REPEATS)
-            self._append(self._probe_record("round", rounds, run))
+            self._append(whole_record("round", rounds, self._now(), run))
         if self._blocks is not None:
             for record in self._blocks.visit(generation, coming, segment_ns, self._now):
                 self._append(record)
@@ -66,17 +66,18 @@ class Probing:
     def _shuffled(self, widths: Sequence[int]) -> list[int]:
         return self._random.sample(widths, len(widths))
 
-    def _probe_record(self, part: str, passes: Sequence[Pass], run: int) -> records.Probe:
-        """Passes of one width; a probe names its run, because a draft step of another drafter costs something else."""
-        return records.Probe(
-            t_ns=self._now(),
-            ruler="whole",
-            part=part,
-            width=passes[0].width,
-            context=passes[0].context,
-            samples_ns=tuple(p.total_ns for p in passes),
-            build_ns=tuple(p.build_ns for p in passes),
-            eval_ns=tuple(p.eval_ns for p in passes),
-            pipelined=False,
-            run=run,
-        )
+
+def whole_record(part: str, passes: Sequence[Pass], t_ns: int, run: int | None) -> records.Probe:
+    """Passes of one width; a probe names its run, because a draft step of another drafter costs something else."""
+    return records.Probe(
+        t_ns=t_ns,
+        ruler="whole",
+        part=part,
+        width=passes[0].width,
+        context=passes[0].context,
+        samples_ns=tuple(p.total_ns for p in passes),
+        build_ns=tuple(p.build_ns for p in passes),
+        eval_ns=tuple(p.eval_ns for p in passes),
+        pipelined=False,
+        run=run,
+    )

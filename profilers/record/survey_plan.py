@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal, Protocol, get_args
 
 from ...engine.errors import SpecviewError
 
-Part = Literal["whole", "blocks", "census", "routes", "replays", "curve", "calibration", "experiment"]
+Part = Literal["calibration", "whole", "blocks", "census", "routes", "replays", "curve", "experiment"]
 PARTS: tuple[Part, ...] = get_args(Part)
 WIDEST = 256
 
 
 class SurveyError(SpecviewError):
     """A survey that makes no sense, or that broke off."""
+
+
+class Progress(Protocol):
+    """Whoever wants to know how far a survey is."""
+
+    def loading(self, what: str) -> None:
+        """Something that takes a while begins."""
+        ...
+
+    def measuring(self, what: str, done: int, total: int) -> None:
+        """So many of the timings of one part are made."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -79,3 +79,23 @@ def test_unknown_categories_come_last_and_an_unknown_unit_is_no_fence() -> None:
     calibrations = tuple(replace(c, unit="fortnights") for c in SESSION.calibrations)
     table = blocks_table(replace(SESSION, probes=(odd, *SESSION.probes), calibrations=calibrations))
     assert table is not None and table.rows[-1].category == "a new one" and table.fence_ms is None
+
+
+def test_ratios_and_gap_carry_intervals() -> None:
+    table = blocks_table(SESSION)
+    assert table is not None and table.gap is not None and table.gap.interval is not None
+    assert table.gap.interval.low < table.gap.ms < table.gap.interval.high
+    for row in table.rows:
+        assert row.ratio_interval is not None and row.ratio_interval.holds(row.ratio or 0.0)
+
+
+def test_places_of_one_category_add_up_and_their_kinds_have_ratios_of_their_own() -> None:
+    base = Probe(t_ns=0, ruler="queued", part="decode", width=1, context=9, category="MoE", layers=2)
+    probes = []
+    for detail, once, wide in (("router", 1e6, 1e6), ("routed experts", 3e6, 6e6)):
+        decode = replace(base, block=f"layers.*.{detail}", detail=detail, slope_ns=once, arrangement="cycled")
+        probes += [decode, replace(decode, part="verify", width=2, slope_ns=wide)]
+    table = blocks_table(replace(SESSION, probes=tuple(probes)))
+    assert table is not None and table.queued_ms == pytest.approx(8.0)
+    assert [(row.category, row.ratio) for row in table.rows] == [("MoE", pytest.approx(14 / 8))]
+    assert {row.detail: row.ratio for row in table.details} == pytest.approx({"router": 1.0, "routed experts": 2.0})

@@ -11,6 +11,7 @@ from specview.engine.errors import SpecviewError
 from specview.profilers.judge.break_even import break_even_line, drafter_kind
 from specview.profilers.judge.economics import DrafterKind, break_even_acceptance_of_one
 from specview.profilers.judge.ledger import Ledger, ledger_of
+from specview.profilers.judge.spans import Span, Synchronous
 from specview.profilers.record.session import session_of
 
 
@@ -22,8 +23,8 @@ def test_the_crossing_is_the_closed_form_at_one_draft() -> None:
     found = ledger("normal")
     line = break_even_line(found, {1: 1.0})
     assert found.verify and found.draft and found.rest and found.decode
-    flat = replace(line, draft_ms_by_width={1: line.draft_ms, 2: line.draft_ms})
-    closed = break_even_acceptance_of_one(line.verify_ms, flat.draft_ms_by_width, line.rest_ms, line.decode_ms)
+    flat = replace(line, draft_by_width={1: line.draft, 2: line.draft})
+    closed = break_even_acceptance_of_one(line.verify, flat.draft_by_width, line.rest, line.decode)
     assert flat.crossing() == pytest.approx(closed, abs=0.006)
 
 
@@ -38,14 +39,14 @@ def test_speed_is_one_on_the_line_and_the_limit_rises_with_acceptance() -> None:
 def test_a_run_that_cannot_win_has_no_crossing_and_a_free_one_crosses_at_zero() -> None:
     line = break_even_line(ledger("cannot-win"), {1: 1.0})
     assert line.crossing() is None
-    assert replace(line, verify_ms=0.001).crossing() == 0.0
+    assert replace(line, verify=Span(0.001, Synchronous)).crossing() == 0.0
 
 
 def test_another_k_keeps_the_measured_draft_and_adds_steps() -> None:
     found = ledger("wins")
     here, one = break_even_line(found, {3: 1.0}), break_even_line(found, {3: 1.0}, 1)
-    assert one.k == 1 and one.draft_ms < here.draft_ms
-    assert one.verify_ms == pytest.approx(12.4, rel=0.02)
+    assert one.k == 1 and one.draft.ms < here.draft.ms
+    assert one.verify.ms == pytest.approx(12.4, rel=0.02)
     assert one.alpha == here.alpha
 
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from specview.engine.errors import SpecviewError
-from specview.profilers.judge.economics import Ruler
 from specview.profilers.judge.ledger import ledger_of, undecided_kinds
+from specview.profilers.judge.spans import Ruler
 from specview.profilers.judge.visits import settings_of, visits_of
 
 # One visit: decode 10 ms, rounds of 25 ms that yield 2 tokens on average of at most 3, half of the drafts accepted.
@@ -149,6 +149,7 @@ def test_a_baseline_that_was_not_pipelined_refuses_the_verdict(losing):
     ledger = ledger_of(losing.finished())
     assert ledger.facts.decode_ruler is Ruler.SYNCHRONOUS
     assert [f.code for f in ledger.verdict.findings] == ["mixed_rulers"]
+    assert (ledger.decode, ledger.round_steps, ledger.prediction) == (None, None, None)
 
 
 @pytest.mark.parametrize(

@@ -2,33 +2,43 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from specview.engine.errors import SpecviewError
 from specview.profilers.judge.economics import DrafterKind, draft_steps
+from specview.profilers.judge.parts import Part, part_from, quotient, weighted_sum
 from specview.profilers.judge.prediction import (
-    Part,
     PredictionError,
     PredictionFacts,
     PredictionParts,
     compare_prediction,
     explain,
-    part_from,
     predict,
-    quotient,
-    weighted_sum,
 )
+from specview.profilers.judge.spans import Pipelined, Span, Synchronous
 from specview.profilers.judge.statistics import Interval, ratio_of_means_interval
 
 OCTOBER = PredictionParts(
-    draft=Part(2.6, 0.05, 60),
-    verify=Part(21.0, 0.1, 60),
-    rest=Part(0.2, 0.01, 60),
+    draft=Span(2.6, Synchronous, 0.05, 60),
+    verify=Span(21.0, Synchronous, 0.1, 60),
+    rest=Span(0.2, Synchronous, 0.01, 60),
     tokens_per_round=Part(1.51, 0.03, 60),
-    decode=Part(10.87, 0.05, 100),
+    decode=Span(10.87, Pipelined, 0.05, 100),
 )
 ENOUGH = PredictionFacts(split_rounds=100, free_rounds=100)
+
+
+def synchronous(values: list[float]) -> Span[Synchronous]:
+    part = part_from(values)
+    return Span(part.mean, Synchronous, part.se, part.n)
+
+
+def pipelined(values: list[float]) -> Span[Pipelined]:
+    part = part_from(values)
+    return Span(part.mean, Pipelined, part.se, part.n)
 
 
 def test_parts_add_up_to_the_round_and_divide_into_the_speedup() -> None:
@@ -42,7 +52,7 @@ def test_parts_add_up_to_the_round_and_divide_into_the_speedup() -> None:
 
 
 def test_a_less_certain_part_widens_the_prediction() -> None:
-    vague = PredictionParts(OCTOBER.draft, Part(21.0, 2.0, 60), OCTOBER.rest, OCTOBER.tokens_per_round, OCTOBER.decode)
+    vague = replace(OCTOBER, verify=Span(21.0, Synchronous, 2.0, 60))
     assert predict(vague).speedup.high > predict(OCTOBER).speedup.high
 
 
@@ -84,11 +94,11 @@ def test_the_predicted_interval_covers_the_truth_of_disjoint_free_rounds() -> No
     covered = missed = 0
     for _ in range(800):
         parts = PredictionParts(
-            draft=part_from(rng.normal(3.0, 0.5, 40).tolist()),
-            verify=part_from(rng.normal(13.0, 1.0, 40).tolist()),
-            rest=part_from(rng.normal(0.5, 0.1, 40).tolist()),
+            draft=synchronous(rng.normal(3.0, 0.5, 40).tolist()),
+            verify=synchronous(rng.normal(13.0, 1.0, 40).tolist()),
+            rest=synchronous(rng.normal(0.5, 0.1, 40).tolist()),
             tokens_per_round=part_from((1.0 + (rng.random(40) < 0.8)).tolist()),
-            decode=part_from(rng.normal(10.0, 0.5, 60).tolist()),
+            decode=pipelined(rng.normal(10.0, 0.5, 60).tolist()),
         )
         predicted = predict(parts).tokens_per_second
         covered += predicted.holds(true_speed)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from specview.profilers.judge.economics import Ruler
+from specview.profilers.judge.spans import Ruler
 from specview.profilers.judge.statistics import Interval
 from specview.profilers.judge.verdict import Verdict, VerdictFacts, guards, judge
 

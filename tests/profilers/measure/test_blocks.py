@@ -95,8 +95,11 @@ def test_categories_follow_the_caches_and_modules_of_each_layer(bundled):
     blocks = split_into_blocks(bundled)
     for layer, cache in enumerate(new_cache(bundled)):
         mixer = "full attention" if hasattr(cache, "keys") else "linear attention"
-        norms = ["norms and residuals"]
-        assert [b.category for b in blocks if b.layer == layer] == [*norms, mixer, *norms, "MoE", *norms]
+        detail = "global" if mixer == "full attention" else "gated delta"
+        norm = ("norms and residuals", None)
+        router, routed, shared = (("MoE", d) for d in ("router", "routed experts", "shared expert"))
+        found = [(b.category, b.detail) for b in blocks if b.layer == layer]
+        assert found == [norm, (mixer, detail), norm, router, routed, shared, shared, router, norm]
     outside = [(b.part, b.category) for b in blocks if b.layer is None]
     assert outside == [
         ("call", "embedding"),

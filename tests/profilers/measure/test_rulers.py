@@ -152,7 +152,7 @@ def test_the_cache_is_as_before_after_visits_and_after_one_that_was_closed_early
 
 def test_a_long_cycle_is_thinned_evenly_to_what_the_budget_allows_but_never_into_the_cache(bundled):
     probe = BlockProbe(bundled, cache_bytes=1)
-    layers = [b for b in probe.blocks if b.category == "MoE"]
+    layers = [b for b in probe.blocks if b.detail == "routed experts"]
     assert probe._affordable(layers, 1, 0.5) == [0, 2, 4, 6]
     assert probe._affordable(layers, 1, 0.01) == [0, 4]
     assert probe._affordable(layers, 1, 3.0) == list(range(8))
@@ -181,7 +181,7 @@ def test_totals_take_means_by_block_and_multiply_slopes_by_layers():
 
 def test_weights_count_as_touched_by_row_and_by_expert(bundled):
     blocks = {b.name: b for b in BlockProbe(bundled).blocks}
-    experts = blocks["model.layers.0.mlp"]
+    experts = blocks["model.layers.0.mlp.switch_mlp"]
     assert (
         touched_bytes(experts, 1) < touched_bytes(experts, 2) < touched_bytes(experts, 4) == touched_bytes(experts, 8)
     )

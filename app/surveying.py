@@ -1,0 +1,258 @@
+"""Surveys from the command line: what passes over a model cost, measured or read from a saved session, as tables."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+from rich.progress import Progress as ProgressBar
+
+from ..engine.errors import SpecviewError
+from ..profilers.record import records
+from ..profilers.record.session import read_session
+from ..profilers.record.steering import Steering
+from ..profilers.record.store import SessionStore, new_session_path
+from ..profilers.record.survey_plan import Part, Progress, SurveyError, SurveyPlan, numbers_of
+from .recording import NoBackendError, Reports, StopOnSignal
+from .settings import kept_folder, sessions_folder, shown_path
+
+if TYPE_CHECKING:
+    from ..profilers.record.survey import Survey
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One survey command: what it measures, and at which widths and how often where none are named."""
+
+    help: str
+    parts: tuple[Part, ...]
+    widths: tuple[int, ...]
+    repeats: int
+
+
+QUESTIONS = {
+    "blocks": Question(
+        "what each op category costs by three rulers, and what the gap between them is made of",
+        ("calibration", "whole", "blocks", "census"),
+        (1, 2),
+        5,
+    ),
+    "census": Question(
+        "every primitive of a pass: shapes, bytes, flops; and how heavy ones amortise over positions",
+        ("census", "replays"),
+        (1, 2),
+        5,
+    ),
+    "curve": Question(
+        "T_verify(n), marginal cost per position, and cliffs between widths",
+        ("curve",),
+        tuple(range(1, 17)),
+        6,
+    ),
+    "floor": Question(
+        "how cheap verify could get on this machine, by op category",
+        ("calibration", "whole", "blocks", "census", "routes"),
+        (1, 2),
+        3,
+    ),
+    "survey": Question(
+        "all of these at once, for the Ops and Sweep screens",
+        ("calibration", "whole", "blocks", "census", "routes", "replays", "curve"),
+        (1, 2),
+        5,
+    ),
+    "experiment": Question(
+        "switches of MLX against the present setting, each in a process of its own, interleaved",
+        ("experiment",),
+        (1, 2),
+        6,
+    ),
+}
+
+
+def add_surveys(commands: Any) -> None:
+    """The survey commands and their options."""
+    for name, question in QUESTIONS.items():
+        command = commands.add_parser(name, help=question.help)
+        add = command.add_argument
+        add("session", type=Path, nargs="?", help="a saved session to read instead of measuring; needs no MLX")
+        if name == "experiment":
+            add(
+                "--switch",
+                action="append",
+                default=[],
+                metavar="NAME",
+                help="which one (default: all that do something here)",
+            )
+        add("--model", default="bundled", help="bundled, a folder that mlx_lm wrote, or a hub id")
+        add(
+            "--shape",
+            metavar="FILE_OR_HUB_ID",
+            help="an architecture with random weights instead: a preset, a config.json, a hub id",
+        )
+        add("--layers", type=int, help="of a shape: how many layers to build, each kind in its proportion")
+        add("--experts", type=int, help="of a shape: how many experts to build")
+        add("--dtype", choices=("float32", "float16", "bfloat16"), help="unquantised, in this dtype")
+        add("--context", default="128", help="positions in the cache, several by commas (default 128)")
+        add("--widths", help=f"positions of a pass, as 1,2,4 or 1-16 (default {_shown(question.widths)})")
+        add("--repeats", type=int, default=question.repeats, help=f"(default {question.repeats})")
+        add("--place-ms", type=float, default=300.0, help="time for each block place by the queued ruler (default 300)")
+        add("--seed", type=int, default=0)
+        add("--recalibrate", action="store_true", help="measure this machine's bandwidth and peaks again")
+        add("--trust-remote-code", action="store_true", help="let a model run code of its own")
+        add("--out", type=Path, help="the session file to write (default: a new one among the sessions)")
+        add("--json", action="store_true", help="one JSON object")
+        add("--control", action="store_true", help="report on stdout as JSON; the end of stdin stops it")
+
+
+def _shown(widths: tuple[int, ...]) -> str:
+    return f"{widths[0]}-{widths[-1]}" if len(widths) > 4 else ",".join(map(str, widths))
+
+
+def survey(options: argparse.Namespace) -> int:
+    """Measure, or read a session, and print the answer; returns the exit status."""
+    question = QUESTIONS[options.command]
+    console = Console(highlight=False, markup=False)
+    errors = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
+    if options.control:
+        return _controlled(options, question)
+    path = options.session
+    if path is None:
+        path = _measured(options, question, errors)
+    from ..layouts.survey_tables import as_drawn, as_object
+
+    session = read_session(path)
+    if options.json:
+        print(json.dumps({"session": path.name, **as_object(options.command, session)}))
+        return 0
+    for drawing in as_drawn(options.command, session):
+        console.print(drawing)
+    if options.session is None:
+        console.print(f"Saved: {shown_path(path)}", soft_wrap=True)
+    return 0
+
+
+def _measured(options: argparse.Namespace, question: Question, errors: Console) -> Path:
+    plan = plan_of(options, question)
+    with _Bars(errors) as bars:
+        return _surveyed(options, plan, bars, Steering(), lambda path: None)[0]
+
+
+def _surveyed(
+    options: argparse.Namespace,
+    plan: SurveyPlan,
+    progress: Progress,
+    steering: Steering,
+    created: Callable[[Path], None],
+) -> tuple[Path, records.Footer]:
+    made = _survey_class()(plan, progress, kept_folder(), steering)
+    stem = f"{made.target.name}-{options.command}"
+    path: Path = options.out or new_session_path(sessions_folder(), stem, datetime.now())
+    with SessionStore.create(path) as store, StopOnSignal(steering):
+        created(path)
+        try:
+            return path, made.record(store)
+        finally:
+            if not store.counts.records:
+                path.unlink(missing_ok=True)
+
+
+def _controlled(options: argparse.Namespace, question: Question) -> int:
+    """Measure under the eyes of the app: reports on stdout, and the end of stdin stops it."""
+    reports = _SurveyReports(sys.stdout)
+    try:
+        plan = plan_of(options, question)
+        _, footer = _surveyed(
+            options, plan, reports, Steering(sys.stdin), lambda path: reports.say("session", name=path.name)
+        )
+    except SpecviewError as error:
+        reports.say("failed", message=str(error))
+        raise
+    reports.say("finished", status=footer.status, reason=footer.reason)
+    return 0
+
+
+class _SurveyReports(Reports):
+    """Progress as reports, a few a second at most, so that telling costs the measurement nothing."""
+
+    def __init__(self, stream: IO[str]) -> None:
+        super().__init__(stream)
+        self._told = ("", 0)
+
+    def measuring(self, what: str, done: int, total: int) -> None:
+        """Tell each whole percent of a part once."""
+        told = (what, 100 * done // max(total, 1))
+        if told != self._told:
+            self._told = told
+            self.say("progress", prompts_done=done, prompts_all=total, what=what)
+
+
+def plan_of(options: argparse.Namespace, question: Question) -> SurveyPlan:
+    """The survey that command-line options ask for."""
+    if options.shape is not None and options.model != "bundled":
+        raise SurveyError("--shape builds an architecture and --model loads one: name one of them.")
+    return SurveyPlan(
+        parts=question.parts,
+        model=options.model,
+        shape=options.shape,
+        layers=options.layers,
+        experts=options.experts,
+        dtype=options.dtype,
+        contexts=numbers_of(options.context, "--context"),
+        widths=question.widths if options.widths is None else numbers_of(options.widths, "--widths"),
+        repeats=options.repeats,
+        place_ms=options.place_ms,
+        experiments=tuple(getattr(options, "switch", ())),
+        seed=options.seed,
+        recalibrate=options.recalibrate,
+        trust_remote_code=options.trust_remote_code,
+    ).checked()
+
+
+def _survey_class() -> type[Survey]:
+    try:
+        from ..profilers.record.survey import Survey
+    except ImportError as error:
+        raise NoBackendError(
+            f"MLX cannot be loaded ({error.name or error}): install specview[cpu] or specview[cuda] on Linux, "
+            "plain specview on a Mac; saved sessions open without it."
+        ) from error
+    return Survey
+
+
+class _Bars:
+    """Shows which part of a survey runs and how far it is, on a terminal; draws only between timings."""
+
+    def __init__(self, console: Console) -> None:
+        self._progress = ProgressBar(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            console=console,
+            auto_refresh=False,
+            transient=True,
+            disable=not console.is_terminal,
+        )
+        self._task = self._progress.add_task("loading", total=None)
+
+    def __enter__(self) -> _Bars:
+        self._progress.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._progress.stop()
+
+    def loading(self, what: str) -> None:
+        self._progress.update(self._task, description=f"loading {what}", completed=0, total=None, refresh=True)
+
+    def measuring(self, what: str, done: int, total: int) -> None:
+        self._progress.update(self._task, description=what, completed=done, total=total, refresh=True)

@@ -1,0 +1,1 @@
+"""A published benchmark judged from its own numbers: facts in, verdict out."""

@@ -1,0 +1,148 @@
+"""The verify curve of a session: T_verify(n) by context, what each further position costs, and where it jumps."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from statistics import fmean
+
+from ..record.records import Probe
+from ..record.session import Session
+from .cliffs import Bump, Cliff, Staircase, difference, staircase
+from .economics import round_in_decode_steps
+from .numbers import MS, Number, number
+from .spans import Pipelined, Span, Synchronous
+from .statistics import Interval, median_and_mad, ratio_of_intervals, t_interval
+
+FEWEST_PROBES = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CurvePoint:
+    """T_verify at one width in ms, and T(n) ÷ T(1), both synchronous whole-graph passes.
+
+    `marginal_ms` is what each position since `after`, the measured width before, adds; `marginal_steps` the same in
+    pipelined decode steps, None where the session holds no plain decoding. All None at the first width.
+    """
+
+    width: int
+    ms: Number
+    ratio: Interval
+    after: int | None = None
+    marginal_ms: Interval | None = None
+    marginal_steps: Interval | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerifyCurve:
+    """The points at one context in order of width, with cliffs and bumps; costs are in ms.
+
+    `contexts` are the least and the most positions that the cache held. `decode` is T_decode, pipelined.
+    """
+
+    contexts: tuple[int, int]
+    points: tuple[CurvePoint, ...]
+    stairs: Staircase
+    decode: Number | None
+
+    @property
+    def cliffs(self) -> tuple[Cliff, ...]:
+        """Jumps between two measured widths."""
+        return self.stairs.cliffs
+
+    @property
+    def bumps(self) -> tuple[Bump, ...]:
+        """Widths that cost more than a wider one."""
+        return self.stairs.bumps
+
+    def between(self, width: int) -> Interval:
+        """T_verify in ms at a width, on a straight line where nothing jumps; SpecviewError where something might."""
+        return self.stairs.between(width)
+
+
+def verify_curves(session: Session) -> tuple[VerifyCurve, ...]:
+    """A curve for each context with passes of one position and of others, at least two each; in order of context."""
+    by_context: dict[int, list[Probe]] = {}
+    for probe in _passes(session):
+        by_context.setdefault(probe.context, []).append(probe)
+    found = (_curve(session, probes) for _, probes in sorted(by_context.items()))
+    return tuple(curve for curve in found if curve is not None)
+
+
+def pooled_curve(session: Session) -> VerifyCurve | None:
+    """One curve over all contexts, for sessions that probe a few widths at each; None without enough passes.
+
+    Attention grows with the context, so a long run's widths are comparable only where they met the same contexts.
+    """
+    return _curve(session, _passes(session))
+
+
+def _passes(session: Session) -> list[Probe]:
+    return [p for p in session.probes if p.ruler == "whole" and p.part == "verify" and not p.pipelined]
+
+
+def _curve(session: Session, probes: Sequence[Probe]) -> VerifyCurve | None:
+    by_width = {width: _timed([p for p in probes if p.width == width]) for width in sorted({p.width for p in probes})}
+    timed = {width: found for width, found in by_width.items() if found is not None}
+    if 1 not in timed or len(timed) < 2:
+        return None
+    decode = number([s.step_ns for s in session.steps if s.pipelined and not s.warm_up])
+    points = [CurvePoint(width=1, ms=timed[1], ratio=_one(timed[1].mean))]
+    for (a, narrow), (b, wide) in pairwise(timed.items()):
+        marginal = difference(wide.mean, narrow.mean, b - a)
+        points.append(
+            CurvePoint(
+                width=b,
+                ms=wide,
+                ratio=_ratio(wide.mean, timed[1].mean),
+                after=a,
+                marginal_ms=marginal,
+                marginal_steps=None if decode is None else _in_steps(marginal, decode.mean),
+            )
+        )
+    contexts = [p.context for p in probes]
+    return VerifyCurve(
+        contexts=(min(contexts), max(contexts)),
+        points=tuple(points),
+        stairs=staircase({width: found.mean for width, found in timed.items()}),
+        decode=decode,
+    )
+
+
+def _timed(probes: Sequence[Probe]) -> Number | None:
+    """T_verify at one width from at least two values: a probe is the unit, since its samples are back to back.
+
+    Probes of a curve come in random order, so they count as independent; fewer than three lend their samples instead.
+    """
+    samples = [[ns * MS for ns in probe.samples_ns or () if ns > 0] for probe in probes]
+    values = [ms for each in samples for ms in each]
+    units = [fmean(each) for each in samples if each]
+    units = units if len(units) >= FEWEST_PROBES else values
+    return Number(t_interval(units), median_and_mad(values)) if len(values) >= 2 else None
+
+
+def _one(single: Interval) -> Interval:
+    return Interval(1.0, 1.0, 1.0, single.level, single.n)
+
+
+def _ratio(wide: Interval, single: Interval) -> Interval:
+    """T(n) ÷ T(1), both synchronous; where noise takes an interval below zero, by the delta method."""
+    if min(wide.low, single.low) > 0:
+        return ratio_of_intervals(wide, single)
+    return _by_delta(wide.estimate / single.estimate, wide, single)
+
+
+def _in_steps(cost: Interval, decode: Interval) -> Interval:
+    """A part of a round, which noise may make negative, in decode steps."""
+    steps = round_in_decode_steps(Span(cost.estimate, Synchronous), Span(decode.estimate, Pipelined))
+    return _by_delta(steps, cost, decode)
+
+
+def _by_delta(ratio: float, top: Interval, bottom: Interval) -> Interval:
+    """The interval of a quotient of any sign over something positive."""
+    relative = max(bottom.high - bottom.estimate, bottom.estimate - bottom.low) / bottom.estimate
+    down = math.hypot((top.estimate - top.low) / bottom.estimate, ratio * relative)
+    up = math.hypot((top.high - top.estimate) / bottom.estimate, ratio * relative)
+    return Interval(ratio, ratio - down, ratio + up, top.level, min(top.n, bottom.n))

@@ -1,0 +1,175 @@
+"""The times that the gap is made of, read from a session: means with standard errors, in ms."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ..measure.census.costs import VIEWS
+from ..record.records import Calibration, Probe, Step
+from ..record.session import Session
+from .interruptions import uninterrupted
+from .numbers import MS
+from .parts import Part, part_from, weighted_sum
+
+SCALE_BY_UNIT = {"ns": 1e-6, "us": 1e-3, "µs": 1e-3, "ms": 1.0}
+NOT_QUEUED = "misc"
+SLOPE_FREEDOM = 4.0  # of one slope, about: three repeats of two or three graphs
+
+Weights = Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class GapTimes:
+    """The measured times behind the gap at one width by name, in ms, and counts.
+
+    `parts` holds "evaluation" and "queued", and where known "build", "queued pass" (a whole pass among others),
+    "fence", "boundary" (one dispatch) and "unqueued" (containers, by fences). `submit` lies within the evaluation.
+    """
+
+    parts: Mapping[str, Part]
+    passes: int
+    interrupted: int
+    submit: Part | None
+    pipelined: Part | None
+    unqueued_fences: int
+    dispatches: int
+    dispatches_outside: int
+
+    def sum(self, weights: Weights) -> Part:
+        """Σ weight · time over those names."""
+        return weighted_sum([(w, self.parts[name]) for name, w in weights.items() if w])
+
+
+def gap_times(session: Session, width: int, context: int | None = None) -> GapTimes | None:
+    """The times at one width, of all contexts or of one; None before wall and every place to queue were timed there."""
+    here = [p for p in session.probes if context in (None, p.context) and p.part in ("decode", "verify")]
+    probes = [p for p in here if p.width == width]
+    whole = [p for p in probes if p.ruler == "whole" and p.part == "verify" and not p.pipelined]
+    parts, passes, interrupted = _whole_times(whole)
+    queued, unqueued, fences = _blocks([p for p in probes if p.ruler != "whole" and p.category is not None])
+    if not parts or queued is None or queued.mean <= 0:
+        return None
+    parts["queued"] = queued
+    if unqueued is not None:
+        parts["unqueued"] = unqueued
+    whole_queued = [p for p in probes if p.ruler == "queued" and p.category is None and p.block is None]
+    if whole_queued:
+        parts["queued pass"] = _slopes_part(whole_queued)
+    for what in ("fence", "boundary"):
+        calibrated = _calibrated(session.calibrations, what)
+        if calibrated is not None:
+            parts[what] = calibrated
+    in_blocks, outside = _dispatches(session, width)
+    return GapTimes(
+        parts,
+        passes,
+        interrupted,
+        _samples([v for p in whole for v in p.submit_ns or ()]),
+        _pipelined(here, session.steps if context is None else ()) if width == 1 else None,
+        fences,
+        in_blocks,
+        outside,
+    )
+
+
+def _whole_times(probes: Sequence[Probe]) -> tuple[dict[str, Part], int, int]:
+    """Build and evaluation of whole passes, how many passes, and how many more were interrupted.
+
+    Passes that do not tell build and evaluation apart count only where none does.
+    """
+    apart = [pair for p in probes for pair in zip(p.build_ns or (), p.eval_ns or (), strict=False)]
+    pairs = [pair for pair in apart or [(0, v) for p in probes for v in p.samples_ns or ()] if pair[1] > 0]
+    if len(pairs) < 2:
+        return {}, 0, 0
+    builds, evaluations = [b * MS for b, _ in pairs], [e * MS for _, e in pairs]
+    kept = uninterrupted(builds, evaluations)
+    parts = {"evaluation": part_from([evaluations[i] for i in kept])}
+    if apart:
+        parts["build"] = part_from([builds[i] for i in kept])
+    return parts, len(kept), len(pairs) - len(kept)
+
+
+def _samples(values_ns: Sequence[int]) -> Part | None:
+    """The mean of at least two, those that were interrupted left out."""
+    values = [v * MS for v in values_ns]
+    return part_from([values[i] for i in uninterrupted(values)]) if len(values) >= 2 else None
+
+
+def _pipelined(probes: Sequence[Probe], steps: Sequence[Step]) -> Part | None:
+    """Pipelined steps timed beside the passes, else those of the plain arm."""
+    beside = [v for p in probes if p.ruler == "whole" and p.pipelined and p.width == 1 for v in p.samples_ns or ()]
+    return _samples(beside or [s.step_ns for s in steps if s.pipelined and not s.warm_up])
+
+
+def _blocks(probes: Sequence[Probe]) -> tuple[Part | None, Part | None, int]:
+    """Σ of the queued places, what only fences saw of containers (evaluation), and how many fences that took.
+
+    There is no sum before every place that can be queued was: a sum of some would show a false gap.
+    """
+    queued: dict[tuple[str | None, str | None], list[Probe]] = {}
+    fenced: dict[tuple[str | None, str | None], list[Probe]] = {}
+    for probe in probes:
+        if probe.slope_ns is not None and probe.ruler == "queued":
+            queued.setdefault((probe.category, probe.block), []).append(probe)
+        elif probe.samples_ns and probe.ruler == "fenced":
+            fenced.setdefault((probe.category, probe.block), []).append(probe)
+    if not queued or any(place not in queued and place[0] != NOT_QUEUED for place in fenced):
+        return None, None, 0
+    total = weighted_sum([(1.0, _slopes_part(_cycled(each))) for each in queued.values()])
+    left = [each for place, each in fenced.items() if place not in queued]
+    unqueued = [(1.0, part) for each in left if (part := _fenced_part(each)) is not None]
+    return total, weighted_sum(unqueued) if unqueued else None, sum(each[0].layers or 1 for each in left)
+
+
+def _cycled(probes: Sequence[Probe]) -> list[Probe]:
+    """Copies that stayed at one layer are too fast where others went round all of them."""
+    cycled = [p for p in probes if p.arrangement != "hot" and p.layer is None]
+    return cycled or list(probes)
+
+
+def _slopes_part(probes: Sequence[Probe]) -> Part:
+    """Mean over the slopes of one place, all its layers, in ms; its error is their own or their spread, if larger."""
+    slopes = [(p.slope_ns or 0.0) * (p.layers or 1) * MS for p in probes]
+    kept = uninterrupted(slopes)
+    probes, values = [probes[i] for i in kept], [slopes[i] for i in kept]
+    halves = [
+        ((p.slope_high_ns - p.slope_low_ns) / 2 * (p.layers or 1) * MS)
+        for p in probes
+        if p.slope_low_ns is not None and p.slope_high_ns is not None
+    ]
+    n = len(values)
+    own = math.sqrt(math.fsum((half / 2) ** 2 for half in halves)) / n
+    spread = part_from(values, serial=False).se if n > 1 else 0.0
+    return Part(math.fsum(values) / n, max(own, spread), 1 + SLOPE_FREEDOM * n)
+
+
+def _fenced_part(probes: Sequence[Probe]) -> Part | None:
+    """Evaluation of one place by fences, in ms; builds are in the wall's build already."""
+    values = [v for p in probes for v in p.eval_ns or p.samples_ns or ()]
+    return Part(values[0] * MS, 0.0, 2.0) if len(values) == 1 else _samples(values)
+
+
+def _calibrated(calibrations: Sequence[Calibration], what: str) -> Part | None:
+    """The last constant of that name, in ms; a 95% interval is about four standard errors wide."""
+    known = [c for c in calibrations if c.what == what and c.unit in SCALE_BY_UNIT]
+    if not known:
+        return None
+    last, scale = known[-1], SCALE_BY_UNIT[known[-1].unit]
+    width = 0.0 if last.low is None or last.high is None else last.high - last.low
+    return Part(last.value * scale, width * scale / 4, 30.0)
+
+
+def _dispatches(session: Session, width: int) -> tuple[int, int]:
+    """Primitives in blocks at that width that are dispatched, so no views, and how many of a pass lie in no block.
+
+    A census taken again says the same again, so the last one counts.
+    """
+    census = [c for c in session.census if c.width == width]
+    last = {
+        (c.block, c.category, c.primitive, c.inputs, c.outputs): c for c in census if c.context == census[-1].context
+    }
+    inside = sum(c.count for c in last.values() if c.primitive not in VIEWS)
+    coverage = census[-1].coverage if census else 0.0
+    return inside, round(inside / coverage - inside) if 0 < coverage < 1 else 0
