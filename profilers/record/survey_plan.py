@@ -60,6 +60,8 @@ class SurveyPlan:
             raise SurveyError(f"--context {listed(self.contexts)}: give numbers of positions, at least 1.")
         if self.repeats < 2:
             raise SurveyError(f"--repeats {self.repeats} gives no interval: ask for at least 2.")
+        if not self.place_ms > 0:
+            raise SurveyError(f"--place-ms {self.place_ms:g} leaves no time to measure: ask for more than 0.")
         if self.shape is None and (self.layers is not None or self.experts is not None):
             raise SurveyError("--layers and --experts belong to --shape: a model with weights is measured whole.")
         return self

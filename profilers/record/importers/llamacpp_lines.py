@@ -21,7 +21,7 @@ ONE_ROUND = re.compile(r"\baccepted\s+(\d+)\s*/\s*(\d+) draft tokens")
 RATES = re.compile(rf"\[\s*Prompt:\s*{NUMBER}\s*t/s\s*\|\s*Generation:\s*{N}\s*t/s\s*\]")
 DECODED = re.compile(rf"\bdecoded\s+{N} tokens in\s+{N} seconds, speed:")
 SUMMED = re.compile(rf"^[^=,]*?\b(n_draft|n_predict|n_drafted|n_accept|accept)\s*=\s*{N}\s*(%?)\s*$")
-STARTED = re.compile(r"\bsystem_info:|\bbuild: \d+ \(|\bbuild_info:")
+STARTED = re.compile(r"\bsystem_info:|\bbuild\s*[:=]\s*\d+ \(|\bbuild_info:")
 DRAFTER_LOADED = re.compile(
     r"adding speculative implementation|speculative decoding (?:context|is|will)|loading draft model", re.IGNORECASE
 )

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from ..records import Counters, Note
 from . import llamacpp_lines as said
 from .imported import Imported, Importer, ImportFailed, Tally
-from .llamacpp_request import DraftWindow, Request, contradiction, records_of, trap
-from .written_numbers import LINE_CHARACTERS, number, plain_line, whole
+from .llamacpp_request import MS_NS, DraftWindow, Request, contradiction, near, records_of, trap
+from .written_numbers import LINE_CHARACTERS, nanoseconds, number, plain_line, whole
 
 ENGINE = "llama.cpp"
 FORM = "llama.cpp log"
@@ -44,6 +44,7 @@ class _Reader:
         self._in_sums = False
         self._slots: set[str] = set()
         self._count = 0
+        self._t_ns = 0
 
     def take(self, raw: str) -> None:
         """Read one line."""
@@ -123,10 +124,12 @@ class _Reader:
 
     def _summed(self, name: str, value: str, percent: str) -> bool:
         """A line of the sums that llama-speculative ends with; `n_draft` is its longest draft."""
-        if name in ("n_drafted", "n_accept") or self._in_sums:
+        if name in ("n_draft", "n_drafted", "n_accept") or self._in_sums:
             count = number(value) if name == "accept" else whole(value)
             if count is None:
                 return False
+            if name == "n_draft" and self._decoded is not None and self._decoded.drafted is not None:
+                self._finish_all()
             if self._decoded is None or not self._in_sums:
                 self._in_sums = True
                 self._decoded = self._request()
@@ -159,12 +162,12 @@ class _Reader:
             counted = request.accepted / request.drafted
             if abs(told - counted) > RATE_ROUNDING:
                 text = f"{request.label}: says {told:g} accepted of those drafted, its counts say {counted:.5f}."
-                self.records.append(contradiction(text, self._count))
+                self.records.append(contradiction(text, self._t_ns))
 
-    def _request(self, is_over: object = None) -> Request:
+    def _request(self, is_over: Callable[[Request], bool] | None = None) -> Request:
         """The open request of this slot and task; a new one where that is over."""
         known = self._open.get(self._here)
-        if known is not None and callable(is_over) and is_over(known):
+        if known is not None and is_over is not None and is_over(known):
             self._finish(self._here)
             known = None
         if known is None:
@@ -186,13 +189,22 @@ class _Reader:
             states.remove(before)
         states.append(now)
         del states[:-KNOWN_STATES]
-        self._request().windows.append(_window(now, before))
+        window = _window(now, before)
+
+        def is_over(known: Request) -> bool:
+            told = [other for other in known.windows if other.name == window.name]
+            alone = known.tokens is None and known.drafted is None and not known.steps_by_kept
+            unlike = alone and any(not near(other.calls, window.calls) for other in known.windows)
+            return bool(told) or unlike
+
+        self._request(is_over).windows.append(window)
 
     def _finish(self, key: tuple[str, str] | None) -> None:
         request = self._open.pop(key)
         if request is self._decoded:
             self._decoded = None
-        self.records += records_of(request, FORM, self._count)
+        self._t_ns += nanoseconds(request.decode_ms, MS_NS) or 1
+        self.records += records_of(request, FORM, self._t_ns)
 
     def _finish_all(self) -> None:
         for key in tuple(self._open):
@@ -207,7 +219,7 @@ class _Reader:
             )
         if len(self._slots) > 1:
             text = f"{len(self._slots)} slots: requests that ran at once share the time that each of them tells."
-            self.records.append(trap(text, "batch", self._count))
+            self.records.append(trap(text, "batch", self._t_ns))
         counters = [record for record in self.records if isinstance(record, Counters)]
         lengths = {record.k for record in counters if record.k is not None}
         names = {record.drafter for record in counters if record.drafter is not None}

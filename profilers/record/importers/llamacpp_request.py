@@ -96,7 +96,7 @@ def _drafting(
             notes.append(contradiction(f"{request.label}: {accepted} drafts accepted in {tokens} tokens.", t_ns))
     per_round = request.mean_length
     rounds = passes if passes is not None else with_drafts
-    if passes is not None and tokens is not None and (per_round is None or not _near(tokens / passes, per_round)):
+    if passes is not None and tokens is not None and (per_round is None or not near(tokens / passes, per_round)):
         if per_round is not None:
             text = (
                 f"{request.label}: mean len {per_round:g} counts rounds with drafts only ({with_drafts or 0}); "
@@ -153,12 +153,12 @@ def _drafts(
         derived.append("draft_ns")
     if drafted is None or accepted is None:
         return proposed, kept, draft_ns
-    if _near(proposed, drafted) and _near(kept, accepted):
+    if near(proposed, drafted) and near(kept, accepted):
         return drafted, accepted, draft_ns
     text = (
         f"{request.label}: the server counts {accepted} of {drafted} drafts accepted, its drafters {kept} of {proposed}"
     )
-    if _near(kept, accepted):
+    if near(kept, accepted):
         # builds that redo a partly accepted round leave its drafts out of the server's count
         notes.append(contradiction(f"{text}: drafts of rounds that were done twice, or dropped, are left out.", t_ns))
         return drafted, accepted, draft_ns
@@ -200,5 +200,6 @@ def _by_position(
     return None if not rounds else tuple(round(rate * rounds) for rate in rates)
 
 
-def _near(one: float, other: float) -> bool:
+def near(one: float, other: float) -> bool:
+    """Whether two counts of the same thing agree, rounding and a request's first token aside."""
     return abs(one - other) <= AGREEMENT * max(abs(other), abs(one)) + 1e-9

@@ -12,7 +12,8 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from ..codec import LARGEST
 from .counter_differences import Reset, differences
-from .served_text import LINE_CHARACTERS, name_without_path
+from .model_names import name_without_path
+from .written_numbers import LINE_CHARACTERS
 
 Engine: TypeAlias = Literal["vllm", "sglang", "llama.cpp"]
 Labels: TypeAlias = tuple[tuple[str, str], ...]
@@ -240,9 +241,7 @@ def cumulative(samples: Iterable[Sample], engine: Engine) -> dict[Key, float]:
     return {sample.key: sample.value for sample in samples if sample.name in names}
 
 
-def counted_between(
-    before: Iterable[Sample], after: Iterable[Sample], engine: Engine
-) -> EngineCounters | Reset[Key]:
+def counted_between(before: Iterable[Sample], after: Iterable[Sample], engine: Engine) -> EngineCounters | Reset[Key]:
     """Return what was counted between two looks, with the gauges of the later one; Reset if the counters began anew."""
     after = tuple(after)
     grown = differences(cumulative(before, engine), cumulative(after, engine))

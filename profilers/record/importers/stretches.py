@@ -1,4 +1,4 @@
-"""Many short stretches of a long source, held in a bounded list: neighbours that are alike are merged when it is full."""
+"""Many short stretches of a long source in a bounded list: when it is full, neighbours that are alike are merged."""
 
 from __future__ import annotations
 
@@ -88,8 +88,8 @@ def merge(one: Counters, other: Counters, weight: int = 1, other_weight: int = 1
 
 
 def _kind(counters: Counters) -> _Kind:
-    c = counters
-    return (c.arm, c.source, c.label, c.drafter, c.k, c.batch, c.temperature, c.rule, c.rounds is None, c.tokens is None)
+    named = ("arm", "source", "label", "drafter", "k", "batch", "temperature", "rule")
+    return (*(getattr(counters, name) for name in named), counters.rounds is None, counters.tokens is None)
 
 
 def _sum(a: int | None, b: int | None) -> int | None:
