@@ -14,8 +14,8 @@ import mlx.core as mx
 from ...engine.accept import greedy_choices
 from ...engine.cache import arrays_of
 from ...engine.decode import Generation, decode
-from ...engine.rewind import rewind, start_tape
-from .queued import Copy, chain, held, links
+from .queued import Copy, chain, links
+from .restoring import as_before, held
 from .slope import Design, Slope, design, timed_slope
 
 Clock = Callable[[], int]
@@ -76,15 +76,14 @@ def gap_pass(generation: Generation, tokens: Sequence[int], clock: Clock) -> Gap
     cache = generation.cache
     positions = mx.array(list(tokens))[None]
     mx.eval(positions, arrays_of(cache))
-    start_tape(cache)
-    began = clock()
-    choices = greedy_choices(generation.target.logits(positions, cache))
-    built = clock()
-    mx.async_eval(choices)
-    submitted = clock()
-    mx.eval(choices)
-    ended = clock()
-    rewind(cache, len(tokens), 0)
+    with as_before(cache):
+        began = clock()
+        choices = greedy_choices(generation.target.logits(positions, cache))
+        built = clock()
+        mx.async_eval(choices)
+        submitted = clock()
+        mx.eval(choices)
+        ended = clock()
     return GapPass(
         width=len(tokens),
         context=generation.context,
@@ -100,13 +99,9 @@ def pipelined_steps(generation: Generation, count: int, clock: Clock) -> tuple[i
     The first and the last step of the stretch are made besides and not counted. The generation, its cache included,
     is as before afterwards.
     """
-    undo = [held(cache) for cache in generation.cache]
     ahead = Generation(generation.target, list(generation.tokens), generation.cache)
-    try:
+    with as_before(generation.cache, taped=False):
         steps = list(decode(ahead, count + 2, clock))
-    finally:
-        for one in undo:
-            one()
     return tuple(step.step_ns for step in steps[1:-1])
 
 

@@ -91,7 +91,7 @@ CAUTIONS = {
         Caution(code="width_missing", when="verify was measured, but not at k + 1 positions"),
         Caution(
             code="facts_of_one_k",
-            when="k is a list and a fact (a round, a speed, E, an acceptance that is not conditional) holds at one k only",
+            when="k is a list and a round, a speed, E, or an acceptance that is not conditional holds at one k only",
         ),
         Caution(code="drafts_vary", when=f"rounds draft on average more than {AGREEMENT:.0%} fewer tokens than k"),
         Caution(code="past_cliff", when="k + 1 positions lie beyond the cliff of the verify curve"),

@@ -42,6 +42,7 @@ PERCENTAGES_PER_DRAFT = ("spec_decode_acceptance_rate", "accept")
 SHARES_PER_GENERATED = ("acceptance_ratio",)
 CUMULATIVE = ("spec_decode_per_position_acceptance_rates", "per_position_acceptance_rate", "acc_per_pos")
 ACCEPTED_AT = ("spec_decode_num_accepted_tokens_per_pos", "accepted_by_depth")
+DRAFTED_AT = ("drafted_by_depth",)
 HISTOGRAMS = ("acceptance_histogram", "spec_correct_drafts_histogram")
 PER_STEP = ("per_step_accepted", "per_step_drafted")
 ELAPSED_MS = {"predicted_ms": 1.0, "decode_elapsed_s": 1000.0}
@@ -53,7 +54,7 @@ NESTED = ("timings", "meta_info")
 UNUSED = frozenset(
     {
         *("cache_n", "prompt_n", "prompt_ms", "prompt_per_token_ms", "prompt_per_second", "prompt_tps", "peak_memory"),
-        *("n_predict", "topk", "steps", "step_time", "spec_num_steps", "ttft_ms", "mean_ttft_ms", "drafted_by_depth"),
+        *("n_predict", "topk", "steps", "step_time", "spec_num_steps", "ttft_ms", "mean_ttft_ms"),
         *("phase_timings_us", "draft_time_s", "verify_time_s", "accept_time_s", "engine", "model_name", "e2e_latency"),
         *("id", "finish_reason", "prompt_tokens", "cached_tokens"),
     }
@@ -70,7 +71,17 @@ def known_fields() -> frozenset[str]:
         {
             *counted,
             *(MEAN_LENGTHS + SHARES_PER_DRAFT + PERCENTAGES_PER_DRAFT + SHARES_PER_GENERATED + CUMULATIVE),
-            *(ACCEPTED_AT + HISTOGRAMS + PER_STEP + tuple(ELAPSED_MS) + MS_PER_TOKEN + SPEEDS + CONCURRENCY + NESTED),
+            *(
+                ACCEPTED_AT
+                + DRAFTED_AT
+                + HISTOGRAMS
+                + PER_STEP
+                + tuple(ELAPSED_MS)
+                + MS_PER_TOKEN
+                + SPEEDS
+                + CONCURRENCY
+                + NESTED
+            ),
             *UNUSED,
         }
     )
@@ -112,19 +123,23 @@ def tally_of(facts: Mapping[str, Any], notes: Notes) -> tuple[Tally, frozenset[s
         histogram = histogram or histogram_of(accepted)
     if (steps := raw.get("per_step_drafted")) and counts["drafted"] is None:
         counts["drafted"] = sum(checks.whole("per_step_drafted", v, 0, 1024) for v in checks.items("drafted", steps))
+    if "drafted_by_depth" in raw and counts["drafted"] is None:
+        depths = _listed("drafted_by_depth", raw["drafted_by_depth"])
+        counts["drafted"] = sum(checks.whole("drafted_by_depth", v) for v in depths)
     return (
         Tally(
             rounds=counts["rounds"],
             drafted=counts["drafted"],
             accepted=counts["accepted"],
             generated=counts["generated"],
-            tokens_per_round=_first(raw, MEAN_LENGTHS),
+            tokens_per_round=_mean_length(raw),
             per_draft=_rate(raw),
             per_generated=_first_share(raw, SHARES_PER_GENERATED),
             positions=_shares(raw),
             accepted_at=_accepted_at(raw),
             histogram=histogram,
             k=checks.whole("k", k, 0, checks.LONGEST_DRAFT) if k is not None else None,
+            width=counts["width"],
             ms_per_token=_ms_per_token(raw, counts["generated"], notes),
             concurrency=_first(raw, CONCURRENCY),
         ),
@@ -172,7 +187,21 @@ def _rate(raw: Mapping[str, Any]) -> float | None:
     fraction = _first_share(raw, SHARES_PER_DRAFT)
     if fraction is not None:
         return fraction
-    return next((checks.number(n, raw[n], 0, 100) / 100 for n in PERCENTAGES_PER_DRAFT if n in raw), None)
+    if "spec_decode_acceptance_rate" in raw:
+        return checks.number("spec_decode_acceptance_rate", raw["spec_decode_acceptance_rate"], 0, 100) / 100
+    return checks.number("accept", raw["accept"], 0, 100) / 100 if _accept_is_percentage(raw) else None
+
+
+def _mean_length(raw: Mapping[str, Any]) -> float | None:
+    found = _first(raw, MEAN_LENGTHS)
+    if found is None and "accept" in raw and not _accept_is_percentage(raw):
+        return checks.above_zero("accept", raw["accept"])
+    return found
+
+
+def _accept_is_percentage(raw: Mapping[str, Any]) -> bool:
+    """llama-speculative prints `accept` as a percentage beside its counts; mlx-dspark as a mean length alone."""
+    return "accept" in raw and ("n_accept" in raw or "n_drafted" in raw)
 
 
 def _shares(raw: Mapping[str, Any]) -> tuple[float, ...]:

@@ -147,13 +147,15 @@ def _draft_lengths(value: Any) -> tuple[tuple[int, ...], bool]:
 def _acceptance(value: Any, notes: Notes) -> AcceptanceFacts:
     if value is None:
         return AcceptanceFacts()
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        value = {"value": value}
     given = {name: item for name, item in checks.table("acceptance", value).items() if item is not None}
     _unknown([name for name in given if name not in ACCEPTANCE_FIELDS], "acceptance.", notes)
     kind = _kind(given.get("kind"))
     mean = given.get("mean_accepted")
     if kind is AcceptanceKind.MEAN_ACCEPTED and mean is None:
         mean = given.pop("value", None)
-    positions = ()
+    positions: tuple[float, ...] = ()
     if "positions" in given:
         many = checks.items("acceptance.positions", given["positions"], checks.LONGEST_DRAFT)
         positions = tuple(_fraction("acceptance.positions", item, notes) for item in many)
@@ -163,9 +165,12 @@ def _acceptance(value: Any, notes: Notes) -> AcceptanceFacts:
             raise FactsError("acceptance.positions needs a kind: cumulative or conditional.")
     if kind is AcceptanceKind.CUMULATIVE and not positions and "value" in given:
         raise FactsError("Cumulative acceptance is by position: give acceptance.positions, one number for each draft.")
+    share = _fraction("acceptance.value", given["value"], notes) if "value" in given else None
+    if kind is AcceptanceKind.ACCEPTED_PER_GENERATED and share == 1:
+        raise FactsError("Accepted ÷ generated stays below 1: the target adds a token every round.")
     return AcceptanceFacts(
         kind=kind,
-        value=_fraction("acceptance.value", given["value"], notes) if "value" in given else None,
+        value=share,
         positions=positions,
         mean_accepted=checks.number("acceptance.mean_accepted", mean) if mean is not None else None,
         **{

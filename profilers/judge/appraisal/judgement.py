@@ -10,7 +10,7 @@ from ..acceptance import AcceptanceKind
 from . import checks
 from .cautions import Notes, Warned
 from .facts import AcceptanceFacts, Facts, facts_of
-from .many_k import judge_many_k
+from .many_k import judge_many_k, listed
 from .one_k import judge_one_k
 from .plain_numbers import counts_of, curve_of, experts_of, gap_of
 from .questions import Question, questions_of
@@ -78,9 +78,7 @@ def _under_both_kinds(facts: Facts, notes: Notes) -> Answer:
         fitting = [a for a in answers if not any(w.code == "contradictory_facts" for w in a.warnings)]
         if len(fitting) == 1:
             return replace(fitting[0], inferred=(*fitting[0].inferred, "acceptance.kind"))
-    held = {
-        name: item for name, item in first.numbers.items() if name in second.numbers and item == second.numbers[name]
-    }
+    held = {name: item for name, item in first.numbers.items() if second.numbers.get(name, ...) == item}
     common = Notes(
         inferred=[name for name in first.inferred if name in second.inferred],
         assumed=[name for name in first.assumed if name in second.assumed],
@@ -94,8 +92,8 @@ def _under_both_kinds(facts: Facts, notes: Notes) -> Answer:
     if len(verdicts) > 1:
         common.warn(
             "acceptance_kind_unknown",
-            f"An acceptance of {value:g} without its kind is {_said(first, 'conditional')} and "
-            f"{_said(second, 'per draft')}: say which it is.",
+            f"An acceptance of {value:g} came without its kind: {_said(first, 'conditional')}, "
+            f"{_said(second, 'per draft')}.",
         )
         verdict: str | None = "refused"
     else:
@@ -112,12 +110,15 @@ def _under_both_kinds(facts: Facts, notes: Notes) -> Answer:
 def _said(answer: Answer, kind: str) -> str:
     speedup = answer.numbers.get("speedup")
     times = f" at {speedup:.2f}x" if isinstance(speedup, float) else ""
-    return f"{answer.verdict or 'no verdict'}{times} if {kind}"
+    return f"{kind} means {answer.verdict or 'no verdict'}{times}"
 
 
 def _judged(facts: Facts, notes: Notes) -> Answer:
     k = _one_k(facts, notes)
-    tally = completed(_merged(facts), k, notes)
+    given = facts.acceptance
+    # Counts of a conditional acceptance are tries, of which a round has no fixed number.
+    tries = given.kind is AcceptanceKind.CONDITIONAL and given.rounds is None and given.accepted is not None and k != 1
+    tally = completed(_merged(facts), None if tries else k, notes)
     alone = not (facts.k_listed and len(facts.k) > 1)
     baseline = baseline_of(facts, tally, notes)
     measured = measured_runs(facts, tally, notes)
@@ -125,8 +126,7 @@ def _judged(facts: Facts, notes: Notes) -> Answer:
     if alone:
         verdict, found = judge_one_k(facts, tally, k, baseline, measured, notes)
         if facts.k_listed and k is not None:
-            _, by_k = judge_many_k(facts, tally, (k,), baseline, notes)
-            found = {**by_k, **found}
+            found |= listed(k, found)
     else:
         verdict, found = judge_many_k(facts, tally, facts.k, baseline, notes)
     numbers |= found
@@ -135,9 +135,7 @@ def _judged(facts: Facts, notes: Notes) -> Answer:
     numbers |= counts_of(facts, tally, k, notes)
     numbers |= experts_of(facts, k)
     if facts.content is not None and "random" in facts.content.lower():
-        notes.warn(
-            "random_prompts", "Random tokens as prompts flatter drafts, by about a quarter where it was compared."
-        )
+        notes.warn("random_prompts", "Random tokens as prompts flatter drafts, by a quarter where it was compared.")
     return _answer(facts, verdict, numbers, notes)
 
 
@@ -162,12 +160,24 @@ def _one_k(facts: Facts, notes: Notes) -> int | None:
     if facts.k:
         if len(facts.k) > 1:
             return None
+        _compare_k(facts, facts.k[0], notes)
         return facts.k[0]
     found = _derived_k(facts)
     if found is not None and 0 <= found <= checks.LONGEST_DRAFT:
-        notes.infer("k")
+        if facts.tally.k is None or facts.tally.width is not None:
+            notes.infer("k")
         return found
     return None
+
+
+def _compare_k(facts: Facts, k: int, notes: Notes) -> None:
+    counted = facts.tally.k
+    if counted is None or counted == k:
+        return
+    if facts.tally.width == k:
+        notes.warn("k_counts_positions", f"The engine verifies {k} positions a round, so k = {k} counts positions.")
+    else:
+        notes.warn("contradictory_facts", f"k is {k}, and the engine's own fields say {counted} drafts a round.")
 
 
 def _derived_k(facts: Facts) -> int | None:
@@ -179,7 +189,7 @@ def _derived_k(facts: Facts) -> int | None:
     drafted = given.drafted if given.drafted is not None else tally.drafted
     rounds = given.rounds if given.rounds is not None else tally.rounds
     if drafted and rounds and drafted % rounds == 0:
-        return drafted // rounds
+        return round(drafted / rounds)
     if tally.histogram:
         return max(0, len(tally.histogram) - 1)
     if tally.accepted_at:
@@ -192,9 +202,9 @@ def _derived_k(facts: Facts) -> int | None:
 def _merged(facts: Facts) -> Tally:
     """The engine's tally with the counts that the acceptance names."""
     given, tally = facts.acceptance, facts.tally
-    counted = {
-        name: value
-        for name, value in (("accepted", given.accepted), ("drafted", given.drafted), ("rounds", given.rounds))
-        if value is not None
-    }
-    return replace(tally, **counted)
+    return replace(
+        tally,
+        accepted=tally.accepted if given.accepted is None else given.accepted,
+        drafted=tally.drafted if given.drafted is None else given.drafted,
+        rounds=tally.rounds if given.rounds is None else given.rounds,
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .cautions import LOOP_OVERHEAD, SAME, Notes
@@ -11,15 +11,16 @@ from .one_k import break_even_acceptance
 from .round_facts import Baseline, round_of
 from .ruling import impossible
 from .tally import Tally
-from .yields import yield_from_one_k
+from .yields import carried_alpha, yield_from_one_k
+
+BY_K = ("speedup", "tokens_per_round", "round_ms", "round_steps", "break_even_acceptance")
 
 
 def judge_many_k(
     facts: Facts, tally: Tally, lengths: Sequence[int], baseline: Baseline | None, notes: Notes
 ) -> tuple[str | None, dict[str, Any]]:
     """The verdict of the best k, and the numbers of every k whose width was measured; scalars are those of the best."""
-    if len(lengths) > 1:
-        _held_at_one(facts, tally, notes)
+    _held_at_one(facts, tally, notes)
     if facts.verify_ruler == BLOCK_SUM and baseline is not None and not baseline.block_sum:
         notes.warn(
             "mixed_rulers",
@@ -34,16 +35,10 @@ def judge_many_k(
         named = ", ".join(map(str, missing[:12]))
         notes.warn("width_missing", f"Verify was not measured at k + 1 positions for k = {named}; those are left out.")
     numbers: dict[str, Any] = {}
-    for name, key in (
-        ("speedup", "speedup_by_k"),
-        ("tokens_per_round", "tokens_per_round_by_k"),
-        ("round_ms", "round_ms_by_k"),
-        ("round_steps", "round_steps_by_k"),
-        ("break_even_acceptance", "break_even_acceptance_by_k"),
-    ):
+    for name in BY_K:
         by_k = {str(k): row[name] for k, row in rows.items() if name in row}
         if by_k:
-            numbers[key] = by_k
+            numbers[f"{name}_by_k"] = by_k
     if baseline is not None and rows:
         numbers["decode_ms"] = baseline.ms
         numbers["unwinnable_k"] = [k for k, row in rows.items() if row["round_steps"] > (k + 1) * (1 + SAME)]
@@ -63,7 +58,9 @@ def _row(facts: Facts, tally: Tally, k: int, baseline: Baseline | None, notes: N
         row["per_draft"] = made.per_draft
     if around.ms is None:
         return row
-    row["round_ms"] = around.ms
+    row |= {"round_ms": around.ms, "round_from": "parts", "overhead_ms": around.overhead_ms}
+    if around.verify_ms is not None:
+        row |= {"verify_ms": around.verify_ms, "draft_ms": around.draft_ms or 0.0}
     if made.tokens is not None:
         row["tokens_per_second"] = made.tokens * 1000 / around.ms
     if baseline is None:
@@ -71,6 +68,8 @@ def _row(facts: Facts, tally: Tally, k: int, baseline: Baseline | None, notes: N
     steps = around.ms / baseline.ms
     row |= {"round_steps": steps, "break_even_tokens_per_round": steps}
     row["break_even_acceptance"] = break_even_acceptance(steps, k)
+    if around.verify_ms is not None:
+        row["verify_steps"] = around.verify_ms / baseline.ms
     if made.tokens is not None:
         speedup = made.tokens / steps
         most = made.tokens * baseline.ms - (around.draft_ms or 0.0) - around.overhead_ms
@@ -101,6 +100,8 @@ def _row(facts: Facts, tally: Tally, k: int, baseline: Baseline | None, notes: N
 def _verdict(rows: dict[int, dict[str, Any]], numbers: dict[str, Any], notes: Notes) -> str | None:
     """The best k decides; nothing can win where no k can."""
     speedups = {k: row["speedup"] for k, row in rows.items() if "speedup" in row}
+    if set(speedups) == {0} and len(rows) > 1:
+        speedups = {}  # the loop without drafts alone says nothing about drafting
     if speedups:
         best = max(speedups, key=lambda k: speedups[k])
         numbers |= {"best_k": best, **rows[best]}
@@ -127,14 +128,28 @@ def _held_at_one(facts: Facts, tally: Tally, notes: Notes) -> None:
             (f"acceptance of the kind {given.kind}", given.kind in ("per_draft", "accepted_per_generated")),
             ("verify_passes", facts.verify_passes is not None),
             ("the engine's mean length", tally.tokens_per_round is not None),
+            ("the counts", tally.accepted is not None and carried_alpha(facts, tally) is None and not tally.positions),
         )
         if there
     ]
     if names:
         notes.warn(
             "facts_of_one_k",
-            f"Of {', '.join(names)} it is not said at which of the draft lengths it was taken, so it was not used: give "
+            f"At which of the draft lengths {', '.join(names)} was taken is not said, so it was not used: give "
             "one k, or conditional acceptance and verify by width.",
         )
     if facts.draft_ms and facts.draft_step_ms is None:
         notes.assume("draft_ms")
+
+
+def listed(k: int, numbers: Mapping[str, Any]) -> dict[str, Any]:
+    """The numbers of one k as those of a list of one."""
+    found: dict[str, Any] = {
+        f"{name}_by_k": {str(k): numbers[name]} for name in BY_K if name in numbers and "round_ms" in numbers
+    }
+    steps = numbers.get("round_steps")
+    if steps is not None:
+        found["unwinnable_k"] = [k] if steps > (k + 1) * (1 + SAME) else []
+    if "speedup" in numbers:
+        found["best_k"] = k
+    return found

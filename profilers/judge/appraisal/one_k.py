@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from ....engine.errors import SpecviewError
@@ -33,7 +34,9 @@ def judge_one_k(
     around = round_of(facts, k, baseline, measured_ms, notes, alone=True)
     if made.tokens is None and around.ms is not None and measured is not None:
         made, around = _yield_from_time(made, around, facts, tally, k, measured, notes)
-    mixed = _mixed(facts, baseline, around, k, notes)
+    if baseline is None and facts.verify_ruler == BLOCK_SUM and around.source == "parts":
+        around = replace(around, ms=None, source=None)  # a sum of blocks is no round
+    mixed = _mixed(facts, baseline, around, notes)
     _missing(facts, k, around, notes)
     numbers: dict[str, Any] = {} if k is None else {"k": k}
     numbers |= _yield_numbers(made)
@@ -88,9 +91,9 @@ def _yield_from_time(
         return found, around
 
 
-def _mixed(facts: Facts, baseline: Baseline | None, around: Round, k: int | None, notes: Notes) -> bool:
+def _mixed(facts: Facts, baseline: Baseline | None, around: Round, notes: Notes) -> bool:
     """Whether the division would put a block sum over a whole-graph baseline."""
-    if facts.verify_ruler != BLOCK_SUM or (baseline is not None and baseline.block_sum):
+    if facts.verify_ruler != BLOCK_SUM or baseline is None or baseline.block_sum:
         return False
     if around.source in ("given", "speed"):
         return False
@@ -98,7 +101,7 @@ def _mixed(facts: Facts, baseline: Baseline | None, around: Round, k: int | None
         return False
     notes.warn(
         "mixed_rulers",
-        "Verify is a sum of blocks and the baseline a whole graph: what lies between the blocks is in one of them only.",
+        "Verify is a sum of blocks and the baseline a whole graph: what lies between blocks is in only one of them.",
     )
     return True
 
@@ -109,24 +112,19 @@ def _missing(facts: Facts, k: int | None, around: Round, notes: Notes) -> None:
     widths = ", ".join(map(str, list(facts.verify_ms)[:12]))
     notes.warn("width_missing", f"k = {k} verifies {k + 1} positions, and verify was measured at {widths} only.")
     if k in facts.verify_ms and k == max(facts.verify_ms):
-        notes.warn(
-            "k_counts_positions", f"The widest verify is {k} positions: k = {k} may count positions, not drafts."
-        )
+        notes.warn("k_counts_positions", f"The widest verify is {k} positions: k may count positions, not drafts.")
 
 
 def _yield_numbers(made: Yield) -> dict[str, Any]:
-    numbers: dict[str, Any] = {}
-    for name, value in (
+    found = (
         ("tokens_per_round", made.tokens),
         ("tokens_per_round_95", _ends(made.interval)),
         ("conditional_acceptance", made.conditional_acceptance),
         ("conditional", list(made.conditional) or None),
         ("cumulative", list(made.cumulative) or None),
         ("per_draft", made.per_draft),
-    ):
-        if value is not None:
-            numbers[name] = value
-    return numbers
+    )
+    return {name: value for name, value in found if value is not None}
 
 
 def _round_numbers(
@@ -229,15 +227,13 @@ def _judge(
         yields = "at most " if made.tokens is None else ""
         notes.warn(
             "impossible_win",
-            f"Drafting would run at {speedup:.2f}x, and a round that yields {yields}{limit:.2f} tokens cannot, not even "
-            "at the cost of one decode step: look for a slow baseline or tokens counted twice.",
+            f"Drafting would run at {speedup:.2f}x, and a round that yields {yields}{limit:.2f} tokens cannot, not "
+            "even at the cost of one decode step: look for a slow baseline or tokens counted twice.",
         )
     _few_runs(baseline, measured, interval, notes)
     _disagree(speedup, by_speed, baseline, measured, notes)
     if k == 0 and baseline is None and around.ms is not None:
-        notes.warn(
-            "k0_baseline", "k = 0 still runs the drafting loop: it is no plain baseline, so there is no verdict."
-        )
+        notes.warn("k0_baseline", "k = 0 still runs the drafting loop: it is no plain baseline.")
     verdict = ruling(speedup, interval, steps, made.tokens, made.most, measured=by_speed)
     numbers: dict[str, Any] = {}
     if speedup is not None:
@@ -252,9 +248,7 @@ def _judge(
 def _few_runs(baseline: Baseline | None, measured: Runs | None, interval: Interval | None, notes: Notes) -> None:
     repeated = [len(r.logs) for r in (baseline.runs if baseline else None, measured) if r and len(r.logs) > 1]
     if interval is not None and repeated and min(repeated) < FEWEST_RUNS:
-        notes.warn(
-            "few_runs", f"An interval over {min(repeated)} runs says little: repeat the runs three times or more."
-        )
+        notes.warn("few_runs", f"An interval over {min(repeated)} runs says little: repeat them three times or more.")
 
 
 def _disagree(

@@ -55,7 +55,11 @@ def counts_of(facts: Facts, tally: Tally, k: int | None, notes: Notes) -> dict[s
     tally = _expanded(facts, tally, k, notes)
     numbers: dict[str, Any] = {
         name: count
-        for name, count in (("rounds", tally.rounds), ("accepted", tally.accepted), ("drafted", tally.drafted))
+        for name, count in (
+            ("rounds", round(tally.rounds) if tally.rounds is not None else None),
+            ("accepted", tally.accepted),
+            ("drafted", tally.drafted),
+        )
         if count is not None
     }
     interval, half = wilson_of(tally), half_width_of(tally)
@@ -72,7 +76,7 @@ def counts_of(facts: Facts, tally: Tally, k: int | None, notes: Notes) -> dict[s
     if tally.rounds is not None and tally.rounds < FEWEST_ROUNDS:
         notes.warn(
             "too_few_rounds",
-            f"The acceptance rests on {tally.rounds} rounds; below {FEWEST_ROUNDS} luck decides.",
+            f"The acceptance rests on {tally.rounds:.0f} rounds; below {FEWEST_ROUNDS} luck decides.",
         )
     return numbers
 
@@ -91,7 +95,7 @@ def _expanded(facts: Facts, tally: Tally, k: int | None, notes: Notes) -> Tally:
     value = facts.acceptance.value
     if tally.accepted is not None or value is None:
         return tally
-    drafted = tally.drafted if tally.drafted is not None else tally.rounds * k if tally.rounds and k else None
+    drafted = tally.drafted if tally.drafted is not None else round(tally.rounds * k) if tally.rounds and k else None
     if drafted is None or (facts.acceptance.kind not in (None, "per_draft", "conditional")):
         return tally
     if facts.acceptance.kind == "conditional" and k != 1:

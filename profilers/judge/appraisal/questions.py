@@ -1,4 +1,4 @@
-"""The three questions to any published benchmark, line by line: known, unknown, or contradictory. Source: article A, 4."""
+"""The three questions to any published benchmark, each line known, unknown, or contradictory."""
 
 from __future__ import annotations
 

@@ -161,7 +161,7 @@ def wall_of(facts: Facts, baseline: Baseline | None) -> float | None:
 
 
 def whole_graph_verify(facts: Facts, k: int | None, baseline: Baseline | None) -> float | None:
-    """A verify made of block sums, with each of them taken as a whole-graph pass; None where their number is unknown."""
+    """A verify made of block sums with each taken as a whole-graph pass; None where their number is unknown."""
     wall = wall_of(facts, baseline)
     if wall is None or k is None:
         return None

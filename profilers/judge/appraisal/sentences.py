@@ -28,7 +28,7 @@ def summary_of(verdict: str | None, numbers: Mapping[str, Any], notes: Notes) ->
             return f"Cannot win at any k of the list: {_listed(numbers['unwinnable_k'])}; rounds cost too much."
         cost = f"a round costs {steps:.2f} decode steps" if steps is not None else "a round costs more decode steps"
         most = f"{numbers['k'] + 1}" if "k" in numbers else "it could at full acceptance"
-        return f"Cannot win: {cost} and yields at most {most}{' tokens' if 'k' in numbers else ''}{_times(speedup)}."
+        return f"Cannot win: {cost} and yields at most {most}{_tokens(numbers)}{_times(speedup)}."
     word = {"wins": "Wins", "loses": "Loses", "too_close": "Too close to call"}[verdict]
     if steps is not None and tokens is not None:
         why = f"a round yields {tokens:.2f} tokens and costs {steps:.2f} decode steps"
@@ -56,7 +56,7 @@ def advice_of(verdict: str | None, numbers: Mapping[str, Any], notes: Notes) -> 
         safe = numbers.get("largest_safe_k")
         if notes.has("past_cliff") and safe:
             return f"Keep drafting on, and try k = {safe}, which stays below the cliff."
-        return f"Draft {numbers['best_k']} tokens a round." if numbers.get("best_k") else "Keep drafting on."
+        return f"Keep drafting on, at k = {numbers['best_k']}." if numbers.get("best_k") else "Keep drafting on."
     if verdict == "too_close":
         return "Measure longer, or leave drafting off: little is at stake."
     least, limit = numbers.get("break_even_acceptance"), numbers.get("break_even_verify_steps")
@@ -82,6 +82,12 @@ def _spread(numbers: Mapping[str, Any]) -> str:
     if ends:
         return f"; 95% interval {ends[0]:.2f}x to {ends[1]:.2f}x"
     return "; a point without a spread" if "basis" in numbers else ""
+
+
+def _tokens(numbers: Mapping[str, Any]) -> str:
+    if "k" not in numbers:
+        return ""
+    return " token" if numbers["k"] == 0 else " tokens"
 
 
 def _listed(lengths: list[int]) -> str:

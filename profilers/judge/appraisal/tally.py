@@ -15,11 +15,11 @@ class Tally:
 
     `histogram[i]` rounds accepted i drafts. `positions` is cumulative acceptance, a share of rounds by position;
     `accepted_at` the same as counts. `tokens_per_round` is E, `per_draft` and `per_generated` are shares.
-    `generated` counts tokens of the run, `ms_per_token` is its end-to-end time. `positions_k` says that `k` came from
-    a field that counts positions.
+    `generated` counts tokens of the run, `ms_per_token` is its end-to-end time, `width` the positions of a round where
+    the engine counts those. Rounds derived from drafted ÷ k need not be whole.
     """
 
-    rounds: int | None = None
+    rounds: float | None = None
     drafted: int | None = None
     accepted: int | None = None
     generated: int | None = None
@@ -30,6 +30,7 @@ class Tally:
     accepted_at: tuple[int, ...] = ()
     histogram: tuple[int, ...] = ()
     k: int | None = None
+    width: int | None = None
     ms_per_token: float | None = None
     concurrency: float | None = None
 
@@ -79,10 +80,10 @@ def completed(tally: Tally, k: int | None, notes: Notes) -> Tally:
                 "adds a token of the target's own.",
             )
     if tally.rounds is None and tally.drafted is not None and k:
-        tally = replace(tally, rounds=max(1, round(tally.drafted / k)))
+        tally = replace(tally, rounds=max(1.0, tally.drafted / k))
         notes.infer("rounds")
     if tally.drafted is None and tally.rounds is not None and k and tally.accepted is not None:
-        tally = replace(tally, drafted=tally.rounds * k)
+        tally = replace(tally, drafted=round(tally.rounds * k))
         notes.infer("drafted")
     if tally.accepted_at and tally.rounds and not tally.positions:
         tally = replace(tally, positions=tuple(min(1.0, count / tally.rounds) for count in tally.accepted_at))
@@ -108,13 +109,13 @@ def _from_histogram(tally: Tally, notes: Notes) -> Tally:
         ("accepted drafts", tally.accepted, accepted),
     ):
         if printed is not None and not agree(printed, counted, 0.01):
-            notes.warn("contradictory_facts", f"The histogram holds {counted} {name}, and {printed} are named.")
+            notes.warn("contradictory_facts", f"The histogram holds {counted} {name}, and {printed:g} are named.")
     if tally.rounds is None:
         notes.infer("rounds")
     if tally.accepted is None:
         notes.infer("accepted")
     at_least = list(accumulate(reversed(histogram)))[::-1][1:]
-    drafted = tally.drafted // tally.rounds if tally.drafted and tally.rounds else 0
+    drafted = round(tally.drafted / tally.rounds) if tally.drafted and tally.rounds else 0
     k = max(tally.k or 0, drafted if drafted <= 1024 else 0)
     # A histogram may leave out the counts that never occurred; k says how many positions there were.
     at_least += [0] * (k - len(at_least))
@@ -133,7 +134,7 @@ def _check(tally: Tally, k: int | None, notes: Notes) -> None:
     if rounds and drafted is not None and k is not None and drafted > k * rounds * (1 + ROUNDING):
         notes.warn(
             "contradictory_facts",
-            f"{drafted} drafted tokens in {rounds} rounds are {drafted / rounds:.3g} a round, more than k = {k}.",
+            f"{drafted} drafted tokens in {rounds:g} rounds are {drafted / rounds:.3g} a round, more than k = {k}.",
         )
     counted = tally.counted_tokens
     if counted is not None and tally.tokens_per_round is not None and not agree(tally.tokens_per_round, counted, 0.01):

@@ -42,9 +42,8 @@ class Yield:
 def kind_is_open(facts: Facts, k: Sequence[int]) -> bool:
     """Whether an acceptance value came without a kind, and k leaves room for two."""
     acceptance = facts.acceptance
-    return (
-        acceptance.value is not None and acceptance.kind is None and not all(length in (0, 1) for length in k or (2,))
-    )
+    one_meaning = bool(k) and all(length in (0, 1) for length in k)
+    return acceptance.value is not None and acceptance.kind is None and not one_meaning
 
 
 def as_kind(facts: Facts, kind: AcceptanceKind) -> Facts:
@@ -78,7 +77,8 @@ def converted(made: Yield, facts: Facts, tally: Tally, k: int | None, notes: Not
     if tokens is None:
         return made
     per_draft = conditional = None
-    if tally.accepted is not None and tally.drafted:
+    counts_tries = facts.acceptance.kind is AcceptanceKind.CONDITIONAL and facts.acceptance.accepted is not None
+    if tally.accepted is not None and tally.drafted and not counts_tries:
         per_draft = min(1.0, tally.accepted / tally.drafted)
     elif k and 1 <= tokens <= k + 1 + SAME:
         per_draft = (tokens - 1) / k
@@ -272,10 +272,10 @@ def _interval(facts: Facts, tally: Tally, tokens: float, alpha: float | None, k:
         mean = tokens - 1
         square = sum(n * (i - mean) ** 2 for i, n in enumerate(tally.histogram))
         half = t_quantile(0.5 + LEVEL / 2, rounds - 1) * math.sqrt(square / (rounds - 1) / rounds)
-        return Interval(tokens, max(1.0, tokens - half), tokens + half, LEVEL, rounds)
+        return Interval(tokens, max(1.0, tokens - half), tokens + half, LEVEL, round(rounds))
     if k == 1 and tally.accepted <= rounds:
         shares = wilson(tally.accepted, rounds)
-        return Interval(tokens, 1 + shares.low, 1 + shares.high, LEVEL, rounds)
+        return Interval(tokens, 1 + shares.low, 1 + shares.high, LEVEL, round(rounds))
     if alpha is None or not k or k < 1:
         return None
     ends = wilson(alpha * rounds, rounds)  # α itself decides once a round at least
@@ -283,8 +283,8 @@ def _interval(facts: Facts, tally: Tally, tokens: float, alpha: float | None, k:
     second = sum((2 * i - 1) * tail for i, tail in enumerate(tails, start=1))
     half = NORMAL_95 * math.sqrt(max(0.0, second - (tokens - 1) ** 2) / rounds)
     if half == 0:
-        return Interval(tokens, tokens_from_alpha(ends.low, k), tokens_from_alpha(ends.high, k), LEVEL, rounds)
-    return Interval(tokens, max(1.0, tokens - half), min(k + 1.0, tokens + half), LEVEL, rounds)
+        return Interval(tokens, tokens_from_alpha(ends.low, k), tokens_from_alpha(ends.high, k), LEVEL, round(rounds))
+    return Interval(tokens, max(1.0, tokens - half), min(k + 1.0, tokens + half), LEVEL, round(rounds))
 
 
 def drafts_vary(tally: Tally, k: int | None) -> bool:

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from ..records import Counters, Note, Probe
+from ..records import Counters, Probe
+from .findings import Findings
 from .imported import Imported, Importer, ImportFailed, Tally
 from .json_documents import documents
-from .llamacpp_request import contradiction, trap
 from .written_numbers import LARGEST_COUNT, LINE_CHARACTERS, nanoseconds, number, plain_line, whole
 
 ENGINE = "llama.cpp"
@@ -34,7 +34,8 @@ class _Bench:
 
     def __init__(self) -> None:
         self.tally = Tally()
-        self.records: list[Counters | Note | Probe] = []
+        self.records: list[Counters | Probe] = []
+        self.findings = Findings()
         self.first: dict[str, Any] | None = None
         self._unlike = self._mixed = 0
         self._t_ns = 0
@@ -50,7 +51,7 @@ class _Bench:
         elif prompt and generated:
             self._mixed += 1
             self.tally.ignore()
-        elif not prompt and not generated or prompt > min(WIDEST, _count(row.get("n_ubatch")) or WIDEST):
+        elif (not prompt and not generated) or prompt > min(WIDEST, _count(row.get("n_ubatch")) or WIDEST):
             self.tally.ignore()
         elif self.first is not None and _settings(row) != _settings(self.first):
             self._unlike += 1
@@ -88,10 +89,12 @@ class _Bench:
             )
 
     def _check(self, row: dict[str, Any], samples: tuple[int, ...]) -> None:
-        mean, told = sum(samples) / len(samples), row.get("avg_ns")
-        if type(told) in (int, float) and told > 0 and abs(mean - told) > AGREEMENT * mean:
-            text = f"n_prompt {row['n_prompt']}, n_gen {row['n_gen']}: avg_ns {told:g}, but its samples mean {mean:.0f}."
-            self.records.append(contradiction(text, self._t_ns))
+        mean, told = sum(samples) / len(samples), _measured(row.get("avg_ns"))
+        if told is not None and abs(mean - told) > AGREEMENT * mean:
+            text = (
+                f"n_prompt {row['n_prompt']}, n_gen {row['n_gen']}: avg_ns {told:g}, but its samples mean {mean:.0f}."
+            )
+            self.findings.contradict(text)
 
     def finish(self) -> Imported:
         """Everything that was read; ImportFailed without a row of use."""
@@ -105,14 +108,14 @@ class _Bench:
                 f"{self._unlike} rows of other settings (model, device, threads, batch or cache type) are left out; "
                 "import them on their own."
             )
-            self.records.append(trap(text, "unlike rows", self._t_ns))
+            self.findings.note("unlike rows", text)
         if self._mixed:
             text = f"{self._mixed} rows with prompt and generation in one time are left out."
-            self.records.append(trap(text, "prompt time", self._t_ns))
+            self.findings.note("prompt time", text)
         return Imported(
             engine=ENGINE,
             form=BENCH,
-            records=tuple(self.records),
+            records=(*self.records, *self.findings.notes(self._t_ns)),
             tally=self.tally,
             model=_text(self.first, "model_type") or _text(self.first, "model_filename"),
             device=_text(self.first, "gpu_info") or _text(self.first, "cpu_info") or _text(self.first, "backends"),
@@ -124,7 +127,8 @@ class _Batched:
 
     def __init__(self) -> None:
         self.tally = Tally()
-        self.records: list[Counters | Note] = []
+        self.records: list[Counters] = []
+        self.findings = Findings()
         self._t_ns = 0
 
     def take(self, row: dict[str, Any], shown: str) -> None:
@@ -144,7 +148,7 @@ class _Batched:
         counted = tokens * batch / (elapsed_ns / 1e9)
         if speed is not None and abs(speed - counted) > AGREEMENT * counted:
             text = f"{label}: says {speed:g} tokens per second, its counts say {counted:.2f}."
-            self.records.append(contradiction(text, self._t_ns))
+            self.findings.contradict(text)
         self.records.append(
             Counters(
                 t_ns=self._t_ns,
@@ -160,9 +164,11 @@ class _Batched:
 
     def finish(self) -> Imported:
         """Everything that was read; ImportFailed without a row."""
-        if not any(isinstance(record, Counters) for record in self.records):
+        if not self.records:
             raise ImportFailed("It has no row with generated tokens; run llama-batched-bench with -ntg above 0.")
-        return Imported(engine=ENGINE, form=BATCHED, records=tuple(self.records), tally=self.tally)
+        return Imported(
+            engine=ENGINE, form=BATCHED, records=(*self.records, *self.findings.notes(self._t_ns)), tally=self.tally
+        )
 
 
 def _count(value: Any) -> int | None:
@@ -170,7 +176,7 @@ def _count(value: Any) -> int | None:
 
 
 def _measured(value: Any) -> float | None:
-    return float(value) if type(value) in (int, float) and 0 < value < 1e12 else None
+    return float(value) if type(value) in (int, float) and 0 < value < 1e15 else None
 
 
 def _samples(row: dict[str, Any]) -> tuple[int, ...] | None:

@@ -62,9 +62,7 @@ class Statistics:
 def read_statistics(name: str, text: str) -> Statistics | None:
     """The figures after `statistics NAME:`, or None where one of the counts is missing."""
     calls = _CALLS.search(text)
-    drafts, drafted, accepted = (
-        _counted(text, field) for field in (r"#gen drafts", r"#gen tokens", r"#acc tokens")
-    )
+    drafts, drafted, accepted = (_counted(text, field) for field in (r"#gen drafts", r"#gen tokens", r"#acc tokens"))
     if calls is None or drafts is None or drafted is None or accepted is None:
         return None
     counts = dict(zip((calls[1] or "g").split(","), map(whole, calls[2].split()), strict=False))

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 
-from ..records import Counters, Note
+from ..records import Counters
 from . import llamacpp_lines as said
+from .findings import Findings
 from .imported import Imported, Importer, ImportFailed, Tally
-from .llamacpp_request import MS_NS, DraftWindow, Request, contradiction, near, records_of, trap
+from .llamacpp_request import MS_NS, DraftWindow, Request, counters_of, near
 from .written_numbers import LINE_CHARACTERS, nanoseconds, number, plain_line, whole
 
 ENGINE = "llama.cpp"
@@ -33,7 +34,8 @@ class _Reader:
 
     def __init__(self) -> None:
         self.tally = Tally()
-        self.records: list[Counters | Note] = []
+        self.counters: list[Counters] = []
+        self.findings = Findings()
         self.model: str | None = None
         self.device: str | None = None
         self._open: dict[tuple[str, str] | None, Request] = {}
@@ -162,7 +164,7 @@ class _Reader:
             counted = request.accepted / request.drafted
             if abs(told - counted) > RATE_ROUNDING:
                 text = f"{request.label}: says {told:g} accepted of those drafted, its counts say {counted:.5f}."
-                self.records.append(contradiction(text, self._t_ns))
+                self.findings.contradict(text, "share")
 
     def _request(self, is_over: Callable[[Request], bool] | None = None) -> Request:
         """The open request of this slot and task; a new one where that is over."""
@@ -204,7 +206,9 @@ class _Reader:
         if request is self._decoded:
             self._decoded = None
         self._t_ns += nanoseconds(request.decode_ms, MS_NS) or 1
-        self.records += records_of(request, FORM, self._t_ns)
+        counters = counters_of(request, FORM, self._t_ns, self.findings)
+        if counters is not None:
+            self.counters.append(counters)
 
     def _finish_all(self) -> None:
         for key in tuple(self._open):
@@ -213,20 +217,19 @@ class _Reader:
     def finish(self) -> Imported:
         """Everything that was read; ImportFailed without any figure."""
         self._finish_all()
-        if not any(isinstance(record, Counters) for record in self.records):
+        if not self.counters:
             raise ImportFailed(
                 "No request in it tells its speed or its drafts; log a whole generation, with -lv 4 for all figures."
             )
         if len(self._slots) > 1:
             text = f"{len(self._slots)} slots: requests that ran at once share the time that each of them tells."
-            self.records.append(trap(text, "batch", self._t_ns))
-        counters = [record for record in self.records if isinstance(record, Counters)]
-        lengths = {record.k for record in counters if record.k is not None}
-        names = {record.drafter for record in counters if record.drafter is not None}
+            self.findings.note("batch", text)
+        lengths = {one.k for one in self.counters if one.k is not None}
+        names = {one.drafter for one in self.counters if one.drafter is not None}
         return Imported(
             engine=ENGINE,
             form=FORM,
-            records=tuple(self.records),
+            records=(*self.counters, *self.findings.notes(self._t_ns)),
             tally=self.tally,
             model=self.model,
             drafter=names.pop() if len(names) == 1 else None,
@@ -241,9 +244,7 @@ def _state_before(now: said.Statistics, states: list[said.Statistics]) -> said.S
     def counts(state: said.Statistics) -> tuple[int, ...]:
         return (state.begins or 0, state.calls, state.drafts, state.drafted, state.accepted, state.draft_ns or 0)
 
-    fitting = [
-        state for state in states if all(b <= n for b, n in zip(counts(state), counts(now), strict=True))
-    ]
+    fitting = [state for state in states if all(b <= n for b, n in zip(counts(state), counts(now), strict=True))]
     return max(fitting, key=counts, default=None)
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 
-from ..records import Counters, Note
+from ..records import Counters
+from .findings import Findings
 from .written_numbers import nanoseconds
 
 MS_NS = 1e6
@@ -25,7 +27,7 @@ class DraftWindow:
 
 @dataclass(slots=True)
 class Request:
-    """What is known of one request so far; `decode_ms` without the prompt, `steps_by_kept` rounds by accepted drafts."""
+    """What is known of one request so far; `decode_ms` leaves the prompt out, `steps_by_kept` counts rounds."""
 
     label: str
     tokens: int | None = None
@@ -47,53 +49,40 @@ class Request:
         return self.drafting_loop or self.drafted is not None or bool(self.windows) or bool(self.steps_by_kept)
 
 
-def contradiction(text: str, t_ns: int = 0) -> Note:
-    """A note on figures of one source that cannot all hold."""
-    return Note(t_ns=t_ns, text=text, tags=("import", "contradiction"))
-
-
-def trap(text: str, name: str, t_ns: int = 0) -> Note:
-    """A note on what a figure of this source means, which is easily taken for something else."""
-    return Note(t_ns=t_ns, text=text, tags=("import", name))
-
-
-def records_of(request: Request, source: str, t_ns: int) -> tuple[Counters | Note, ...]:
-    """The counters of a request with notes on its contradictions; nothing of one that has no figure."""
+def counters_of(request: Request, source: str, t_ns: int, findings: Findings) -> Counters | None:
+    """The counters of a request, its contradictions told to `findings`; None of one that has no figure."""
     elapsed_ns = nanoseconds(request.decode_ms, MS_NS)
     tokens = request.tokens or None
     if not request.drafts:
         if (tokens is None or elapsed_ns is None) and not request.tokens_per_second:
-            return ()
-        return (
-            Counters(
-                t_ns=t_ns,
-                arm="plain",
-                source=source,
-                label=request.label,
-                tokens=tokens,
-                elapsed_ns=elapsed_ns,
-                tokens_per_second=request.tokens_per_second,
-                temperature=request.temperature,
-            ),
+            return None
+        return Counters(
+            t_ns=t_ns,
+            arm="plain",
+            source=source,
+            label=request.label,
+            tokens=tokens,
+            elapsed_ns=elapsed_ns,
+            tokens_per_second=request.tokens_per_second,
+            temperature=request.temperature,
         )
-    return _drafting(request, source, t_ns, tokens, elapsed_ns)
+    return _drafting(request, source, t_ns, tokens, elapsed_ns, findings)
 
 
 def _drafting(
-    request: Request, source: str, t_ns: int, tokens: int | None, elapsed_ns: int | None
-) -> tuple[Counters | Note, ...]:
+    request: Request, source: str, t_ns: int, tokens: int | None, elapsed_ns: int | None, findings: Findings
+) -> Counters:
     derived: list[str] = []
-    notes: list[Note] = []
-    drafted, accepted, draft_ns = _drafts(request, derived, notes, t_ns)
+    drafted, accepted, draft_ns = _drafts(request, derived, findings)
     if accepted is not None and drafted is not None and accepted > drafted:
-        notes.append(contradiction(f"{request.label}: {accepted} drafts accepted of {drafted}.", t_ns))
+        findings.contradict(f"{request.label}: {accepted} drafts accepted of {drafted}.")
     with_drafts = _rounds_with_drafts(request, accepted)
     passes = None
     if tokens is not None and accepted is not None:
         if tokens > accepted:
             passes = tokens - accepted
         else:
-            notes.append(contradiction(f"{request.label}: {accepted} drafts accepted in {tokens} tokens.", t_ns))
+            findings.contradict(f"{request.label}: {accepted} drafts accepted in {tokens} tokens.")
     per_round = request.mean_length
     rounds = passes if passes is not None else with_drafts
     if passes is not None and tokens is not None and (per_round is None or not near(tokens / passes, per_round)):
@@ -102,7 +91,7 @@ def _drafting(
                 f"{request.label}: mean len {per_round:g} counts rounds with drafts only ({with_drafts or 0}); "
                 f"{tokens} tokens took about {passes} passes, {tokens / passes:.3f} tokens each, which is used here."
             )
-            notes.append(trap(text, "rounds without drafts", t_ns))
+            findings.note("rounds without drafts", text)
         per_round = tokens / passes
         derived.append("tokens_per_round")
     elif per_round is None and rounds and accepted is not None:
@@ -110,11 +99,11 @@ def _drafting(
         derived.append("tokens_per_round")
     if rounds is not None:
         derived.append("rounds")
-    by_position = _by_position(request, accepted, with_drafts, notes, t_ns)
+    by_position = _by_position(request, accepted, with_drafts, findings)
     if by_position is not None:
         derived.append("accepted_by_position")
     names = tuple(dict.fromkeys(window.name for window in request.windows if window.drafted))
-    counters = Counters(
+    return Counters(
         t_ns=t_ns,
         arm="drafting",
         source=source,
@@ -133,12 +122,9 @@ def _drafting(
         temperature=request.temperature,
         derived=tuple(derived),
     )
-    return (counters, *notes)
 
 
-def _drafts(
-    request: Request, derived: list[str], notes: list[Note], t_ns: int
-) -> tuple[int | None, int | None, int | None]:
+def _drafts(request: Request, derived: list[str], findings: Findings) -> tuple[int | None, int | None, int | None]:
     """Drafted, accepted and the time of drafting: the request's own counts, with those of its drafters beside them."""
     drafted, accepted = request.drafted, request.accepted
     if not request.windows:
@@ -160,9 +146,9 @@ def _drafts(
     )
     if near(kept, accepted):
         # builds that redo a partly accepted round leave its drafts out of the server's count
-        notes.append(contradiction(f"{text}: drafts of rounds that were done twice, or dropped, are left out.", t_ns))
+        findings.contradict(f"{text}: drafts of rounds that were done twice, or dropped, are left out.")
         return drafted, accepted, draft_ns
-    notes.append(contradiction(f"{text}: other requests ran meanwhile, so the time of drafting is left out.", t_ns))
+    findings.contradict(f"{text}: other requests ran meanwhile, so the time of drafting is left out.")
     derived[:] = [name for name in derived if name != "draft_ns"]
     return drafted, accepted, None
 
@@ -182,19 +168,19 @@ def _rounds_with_drafts(request: Request, accepted: int | None) -> int | None:
 
 
 def _by_position(
-    request: Request, accepted: int | None, rounds: int | None, notes: list[Note], t_ns: int
+    request: Request, accepted: int | None, rounds: int | None, findings: Findings
 ) -> tuple[int, ...] | None:
     if request.by_position is None:
         deepest = max(request.steps_by_kept, default=0)
         steps = request.steps_by_kept
         return tuple(sum(n for kept, n in steps.items() if kept > i) for i in range(deepest)) or None
     rates = request.by_position
-    if any(later > earlier + 0.002 for earlier, later in zip(rates, rates[1:], strict=False)):
-        notes.append(contradiction(f"{request.label}: acceptance by position rises, so it is not cumulative.", t_ns))
+    if any(later > earlier + 0.002 for earlier, later in pairwise(rates)):
+        findings.contradict(f"{request.label}: acceptance by position rises, so it is not cumulative.")
         return None
     if request.mean_length is not None and abs(1 + sum(rates) - request.mean_length) > 0.02:
         text = f"{request.label}: mean len {request.mean_length:g}, but by position it would be {1 + sum(rates):.3f}."
-        notes.append(contradiction(text, t_ns))
+        findings.contradict(text)
     if rounds is None and accepted and sum(rates) > 0:
         rounds = round(accepted / sum(rates))
     return None if not rounds else tuple(round(rate * rounds) for rate in rates)

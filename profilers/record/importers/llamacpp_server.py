@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from math import isfinite
 from typing import Any
 
-from ..records import Counters, Note
+from ..records import Counters
+from .findings import Findings
 from .imported import Imported, Importer, ImportFailed, Tally
 from .json_documents import DEPTH, documents
-from .llamacpp_request import MS_NS, Request, contradiction, records_of, trap
+from .llamacpp_request import MS_NS, Request, counters_of
+from .model_names import name_without_path
 from .written_numbers import LARGEST_COUNT, LARGEST_NUMBER, nanoseconds
 
 ENGINE = "llama.cpp"
@@ -29,7 +30,8 @@ class _Reader:
 
     def __init__(self) -> None:
         self.tally = Tally()
-        self.records: list[Counters | Note] = []
+        self.counters: list[Counters] = []
+        self.findings = Findings()
         self.model: str | None = None
         self._streams: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {}
         self._count = self._t_ns = 0
@@ -79,21 +81,21 @@ class _Reader:
             request.decode_ms = per_token * request.tokens
         self._settings(answer, request)
         self._t_ns += nanoseconds(request.decode_ms, MS_NS) or 1
-        found = records_of(request, FORM, self._t_ns)
-        if any(isinstance(record, Counters) for record in found):
+        counters = counters_of(request, FORM, self._t_ns, self.findings)
+        if counters is not None:
+            self.counters.append(counters)
             self.tally.understand()
             self._plain += not request.drafts
             self._drafting += request.drafts
         elif self.tally.not_understood == before:
             self.tally.ignore()  # nothing was generated
-        self.records += found
         self._check(request)
 
     def _settings(self, answer: dict[str, Any], request: Request) -> None:
         settings = answer.get("generation_settings")
         settings = settings if isinstance(settings, dict) else {}
         temperature = settings.get("temperature")
-        if type(temperature) in (int, float) and isfinite(temperature) and 0 <= temperature <= 100:
+        if isinstance(temperature, int | float) and not isinstance(temperature, bool) and 0 <= temperature <= 100:
             request.temperature = float(temperature)
         longest = settings.get("speculative.n_max")
         if request.drafts and type(longest) is int and 0 < longest <= 1024:
@@ -101,19 +103,19 @@ class _Reader:
             self._lengths.add(longest)
         model = answer.get("model")
         if self.model is None and isinstance(model, str) and model:
-            self.model = model
+            self.model = name_without_path(model)
 
     def _check(self, request: Request) -> None:
         """Compare the speed it tells with its counts; newer builds leave out the first token, which the prompt gave."""
         if request.drafted == 0:
             text = f"{request.label}: draft_n is 0: the drafting loop without drafts, which is no plain decoding."
-            self.records.append(trap(text, "k0", self._t_ns))
+            self.findings.note("k0", text)
         tokens, ms, told = request.tokens, request.decode_ms, request.tokens_per_second
         if tokens and ms and told:
             low, high = (tokens - 1) / ms * 1000, tokens / ms * 1000
             if not low * (1 - RATE_AGREEMENT) <= told <= high * (1 + RATE_AGREEMENT):
                 text = f"{request.label}: says {told:g} tokens per second, its counts say {high:.2f}."
-                self.records.append(contradiction(text, self._t_ns))
+                self.findings.contradict(text, "speed")
 
     def _number(self, timings: dict[str, Any], name: str) -> float | None:
         value = timings.get(name)
@@ -145,11 +147,11 @@ class _Reader:
                 f"{self._plain} answers without draft counts are taken as plain decoding; llama-server leaves the "
                 "counts out, too, where it drafts and found nothing to propose."
             )
-            self.records.append(trap(text, "plain or without drafts", self._t_ns))
+            self.findings.note("plain or without drafts", text)
         return Imported(
             engine=ENGINE,
             form=FORM,
-            records=tuple(self.records),
+            records=(*self.counters, *self.findings.notes(self._t_ns)),
             tally=self.tally,
             model=self.model,
             k=next(iter(self._lengths)) if len(self._lengths) == 1 else None,

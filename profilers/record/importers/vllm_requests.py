@@ -28,13 +28,15 @@ _KNOWN = {
     "per_step_accepted",
     "per_step_drafted",
 }
+# longer drafts than this nobody makes
+_LONGEST = 1024
 # printed with seven digits, or rounded to three by those who keep them
 _CLOSE = 6e-4
 
 
 def likely(head: str) -> float:
     """Say how likely a text holds per-request metrics of vLLM (AIPerf's records hold the same and name an engine)."""
-    if f'"{_MARK}"' not in head or '"acceptance_histogram"' not in head and '"num_draft_tokens"' not in head:
+    if f'"{_MARK}"' not in head or ('"acceptance_histogram"' not in head and '"num_draft_tokens"' not in head):
         return 0.0
     return 0.6 if '"engine"' in head else 0.9
 
@@ -83,6 +85,9 @@ def _request(
     rounds, accepted = fields.count("num_spec_steps"), fields.count("num_accepted_draft_tokens")
     drafted, k = fields.count("num_draft_tokens"), fields.count("num_spec_tokens")
     histogram = fields.counts("acceptance_histogram")
+    if histogram and len(histogram) > _LONGEST:
+        fields.wrong.append(f"acceptance_histogram: {len(histogram):,} entries")
+        histogram = None
     per_round, rate = fields.number("mean_acceptance_length"), fields.number("draft_acceptance_rate")
     steps = fields.counts("per_step_accepted"), fields.counts("per_step_drafted")
     usage = next((outer["usage"] for outer in around if isinstance(outer.get("usage"), dict)), None)

@@ -11,7 +11,8 @@ import pytest
 from specview.engine.cache import arrays_of
 from specview.engine.decode import start
 from specview.profilers.measure.fence import fence_cost
-from specview.profilers.measure.queued import Copy, chain, links
+from specview.profilers.measure.measuring import measuring_generation
+from specview.profilers.measure.queued import Copy, chain, linked, links
 from specview.profilers.measure.rulers import BlockProbe
 from specview.profilers.measure.slope import Design, design, fit, timed_slope
 from specview.profilers.measure.timings import BlockTiming, category_totals
@@ -203,3 +204,25 @@ def test_the_cost_of_a_fence_is_a_median_with_its_interval():
     found = fence_cost(lambda: next(ticks), repeats=35)
     assert found.low_ns <= found.median_ns <= found.high_ns
     assert found.low_ns >= 0 and found.high_ns <= 6
+
+
+def test_a_spaced_link_gives_the_input_all_the_same_and_each_input_its_own_run():
+    x, before = mx.array([[1.0, 2.0]]), mx.array([[float("nan"), 1.0]])
+    runs = (lambda x: x + 1, lambda x: x + 10)
+    copy = Copy(runs[0], lambda: None, (x, x), mx.ones((1, 2), dtype=mx.bool_), runs, spaced=True)
+    assert linked(copy, x, before).tolist() == x.tolist()
+    assert chain([copy], 1).tolist() == [[2.0, 3.0]]
+    assert chain([copy], 2).tolist() == [[11.0, 12.0]]
+
+
+def test_a_survey_times_every_place_by_all_three_rulers_at_once(bundled):
+    ticks = itertools.count(0, 1_000_000)
+    generation = measuring_generation(bundled, bundled.tokenizer.encode(PROMPT))
+    probe = BlockProbe(bundled, random.Random(0), cache_bytes=1)
+    assert probe.incomplete(1)
+    timings = list(probe.measure_all(generation, [5], lambda: next(ticks), budget_ns_per_place=1))
+    assert not probe.incomplete(1) and probe.incomplete(2)
+    totals = [category_totals(timings, 1, *ruler) for ruler in (("fenced",), ("queued",), ("queued", "hot"))]
+    assert totals[1].keys() == totals[2].keys() == totals[0].keys() - {"misc"}
+    details = {t.detail for t in timings if t.category == "MoE"}
+    assert details == {"router", "routed experts", "shared expert"}
