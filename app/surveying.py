@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from ..profilers.record.survey import Survey
 
 
+PIPED_COLUMNS = 160  # what is read by a file or another program need not fit a screen
+
+
 @dataclass(frozen=True, slots=True)
 class Question:
     """One survey command: what it measures, and at which widths and how often where none are named."""
@@ -120,7 +123,8 @@ def _shown(widths: tuple[int, ...]) -> str:
 def survey(options: argparse.Namespace) -> int:
     """Measure, or read a session, and print the answer; returns the exit status."""
     question = QUESTIONS[options.command]
-    console = Console(highlight=False, markup=False)
+    wide = None if sys.stdout.isatty() else PIPED_COLUMNS
+    console = Console(highlight=False, markup=False, width=wide)
     errors = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
     if options.control:
         return _controlled(options, question)

@@ -92,8 +92,14 @@ def _widths(session: Session) -> list[int]:
 def _table(title: str, *columns: str, left: int = 1) -> Table:
     table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
     for i, column in enumerate(columns):
-        table.add_column(column, justify="left" if i < left else "right", overflow="fold", no_wrap=i >= left)
+        table.add_column(column, justify="left" if i < left else "right", overflow="ellipsis", no_wrap=True)
     return table
+
+
+def _flowing(table: Table, index: int) -> None:
+    """Let a column of words break over lines."""
+    column = table.columns[index]
+    column.justify, column.no_wrap, column.overflow = "left", False, "fold"
 
 
 def _spread(interval: Interval | None) -> str:
@@ -140,7 +146,7 @@ def _ruler_cells(row: RulerRow, name: str) -> tuple[str, ...]:
 
 def _gap(parts: GapParts) -> Table:
     drawn = _table("The gap: whole graph − queued sum, ms", "part", "ms", "of the wall", "what it is")
-    drawn.columns[3].justify, drawn.columns[3].no_wrap = "left", False
+    _flowing(drawn, 3)
     for part in (*parts.parts, parts.rest):
         drawn.add_row(
             part.name if part.count is None else f"{part.name} ({part.count})",
@@ -232,7 +238,7 @@ def _census(lines: Iterable[CensusLine], width: int) -> Table:
         "inputs of one",
         left=2,
     )
-    drawn.columns[6].justify, drawn.columns[6].no_wrap = "left", False
+    _flowing(drawn, 6)
     for each in lines:
         drawn.add_row(
             each.block,
@@ -354,7 +360,7 @@ def _floor(table: FloorTable) -> Table:
         "floor",
         "avoidable",
         "÷ decode",
-        "floor ÷ decode",
+        "its floor",
         "bound by",
     )
     for row in table.rows:
@@ -362,15 +368,13 @@ def _floor(table: FloorTable) -> Table:
         for detail in row.details:
             drawn.add_row(*_floor_cells(detail, f"  {detail.detail or 'other'}"), style="dim")
     drawn.add_section()
-    avoidable = None if table.measured_verify_ms is None else max(0.0, table.measured_verify_ms - table.verify.ms)
-    ratio = table.verify.ms / table.decode.ms if table.decode.ms > 0 else None
     drawn.add_row(
         "all",
         figures.bare_ms(table.measured_verify_ms),
         figures.bare_ms(table.verify.ms),
-        figures.bare_ms(avoidable),
+        figures.bare_ms(table.avoidable_ms),
         "",
-        figures.ratio(ratio),
+        figures.ratio(table.floor_ratio),
         "",
     )
     return drawn

@@ -104,6 +104,16 @@ class FloorTable:
     verify_steps: float | None
     extrapolated: bool
 
+    @property
+    def floor_ratio(self) -> float | None:
+        """Floor at n ÷ floor at 1 of the whole pass."""
+        return self.verify.ms / self.decode.ms if self.decode.ms > 0 else None
+
+    @property
+    def avoidable_ms(self) -> float | None:
+        """Measured − floor of the whole pass, never below zero; None where the ruler did not time every place."""
+        return None if self.measured_verify_ms is None else max(0.0, self.measured_verify_ms - self.verify.ms)
+
 
 def floor_table(
     session: Session,
@@ -133,6 +143,9 @@ def floor_table(
     rows = [_category_row(floors, width, demands, timed) for demands in by_category.values()]
     decode = pipelined_decode(session)
     verify = total(row.verify for row in rows)
+    # T_decode is of the layers that were built, so the floor beside it must be too
+    as_it_is = floors_of(session, context, state=state)
+    built = verify if isinstance(as_it_is, NoFloor) else as_it_is.verify(width)
     summed = rows if timed is None or timed.ruler is not Ruler.QUEUED else [r for r in rows if r.category != NOT_QUEUED]
     peaks = floors.ceilings.peak_by_dtype
     return FloorTable(
@@ -147,7 +160,7 @@ def floor_table(
         bandwidth=floors.bandwidth,
         from_cache=floors.from_cache,
         without_peak=tuple(sorted({d.dtype for d in floors.demands if d.flops and d.dtype not in peaks})),
-        verify_steps=None if decode is None else round_in_decode_steps(Span(verify.ms, Synchronous), decode),
+        verify_steps=None if decode is None else round_in_decode_steps(Span(built.ms, Synchronous), decode),
         extrapolated=any(layer_scale(place_of_demand(d)) != 1.0 for d in floors.demands),
     )
 

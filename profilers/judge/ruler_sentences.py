@@ -56,7 +56,7 @@ def ruler_sentences(session: Session, width: int = 1, context: int | None = None
 def _fenced_sentence(fenced: _Fenced, parts: GapParts, fence: Interval | None) -> str:
     wall = parts.wall.estimate
     start = (
-        f"The fenced sum is {fenced.ms:.2f} ms, {fenced.ms / wall - 1:+.1%} against the whole graph: its clock runs on "
+        f"The fenced sum is {fenced.ms:.2f} ms, {fenced.ms - wall:+.2f} ms against the whole graph: its clock runs on "
         f"graph build too ({fenced.build_ms:.2f} ms)"
     )
     if fence is None:
@@ -94,7 +94,7 @@ def _hot_sentence(hot: _Hot) -> str:
 def _cycled_sentence(parts: GapParts) -> str:
     build = next(p for p in parts.parts if p.name == BUILD)
     wall, queued = parts.wall.estimate, parts.queued.estimate
-    start = f"The queued sum with layers cycled is {queued:.2f} ms, {queued / wall - 1:+.1%} against the whole graph"
+    start = f"The queued sum with layers cycled is {queued:.2f} ms, {queued - wall:+.2f} ms against the whole graph"
     if build.ms is None:
         return f"{start}: it leaves graph build out, which was not timed apart here."
     beyond = parts.evaluation.estimate - queued

@@ -11,6 +11,7 @@ import math
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 
 from ...engine.limits import LONGEST_DRAFT
 from ..record.records import Round, Run, Step
@@ -124,7 +125,7 @@ def _mark_given_up(visits: Sequence[Visit], closed_ns: Sequence[int]) -> None:
         return
     segments = sorted((s for v in visits for s in v.segments.values()), key=lambda s: s.last_t_ns)
     closed = sorted(closed_ns)
-    for segment, later in zip(segments, [*segments[1:], None], strict=True):
+    for segment, later in zip_longest(segments, segments[1:]):
         at = bisect_left(closed, segment.last_t_ns)
         segment.whole = at < len(closed) and (later is None or closed[at] < later.last_t_ns)
     some = any(s.whole and s.paired for s in segments)
