@@ -13,9 +13,10 @@ from rich.console import Console
 
 from .. import __version__
 from ..engine.errors import SpecviewError
+from .judging import add_judge
 from .surveying import QUESTIONS, add_surveys, survey
 
-COMMANDS = ("record", "show", "doctor", "watch", "export", *QUESTIONS)
+COMMANDS = ("record", "show", "doctor", "watch", "export", "judge", *QUESTIONS)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -78,6 +79,7 @@ def parser() -> argparse.ArgumentParser:
     export.add_argument("--theme", choices=("dark", "light"), default="dark")
     export.add_argument("-o", "--out", type=Path, help="the file to write (default: named after the session)")
     add_surveys(commands)
+    add_judge(commands.add_parser("judge", help="facts of any benchmark in, a verdict out"))
     doctor = commands.add_parser("doctor", help="what of this machine bends measurements, and what to do")
     doctor.add_argument("--json", action="store_true", help="one JSON object")
     return top
@@ -121,6 +123,10 @@ def run(options: argparse.Namespace) -> int:
         from .watching import watch
 
         return watch(options)
+    if options.command == "judge":
+        from .judging import judge_facts
+
+        return judge_facts(options)
     if options.command in QUESTIONS:
         return survey(options)
     if options.command == "export":

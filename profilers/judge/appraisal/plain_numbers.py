@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import math
 from typing import Any
 
+from ..acceptance import AcceptanceKind
 from ..economics import expected_experts
-from ..statistics import upper_bound_when_none
+from ..statistics import upper_bound_when_none, wilson
 from .cautions import BUG_DRAFTS, FEWEST_ROUNDS, Notes
 from .cliff import cliff_between, ratios
 from .facts import BLOCK_SUM, Facts
 from .round_facts import Baseline, wall_of
 from .tally import Tally
-from .yields import half_width_of, wilson_of
+from .yields import NORMAL_95
 
 
 def curve_of(facts: Facts, k: int | None, baseline: Baseline | None, notes: Notes) -> dict[str, Any]:
@@ -52,7 +53,6 @@ def gap_of(facts: Facts, baseline: Baseline | None, notes: Notes) -> dict[str, A
 
 def counts_of(facts: Facts, tally: Tally, k: int | None, notes: Notes) -> dict[str, Any]:
     """Rounds, accepted and drafted tokens, with the bounds that follow from them."""
-    tally = _expanded(facts, tally, k, notes)
     numbers: dict[str, Any] = {
         name: count
         for name, count in (
@@ -62,9 +62,12 @@ def counts_of(facts: Facts, tally: Tally, k: int | None, notes: Notes) -> dict[s
         )
         if count is not None
     }
-    interval, half = wilson_of(tally), half_width_of(tally)
-    if interval is not None and half is not None:
-        numbers |= {"wilson_95": [interval.low, interval.high], "half_width_95": half}
+    found = _share_of(facts, tally, k)
+    if found is not None:
+        share, drafted = found
+        interval = wilson(share * drafted, drafted)
+        numbers["wilson_95"] = [interval.low, interval.high]
+        numbers["half_width_95"] = NORMAL_95 * math.sqrt(share * (1 - share) / drafted)
     if tally.accepted == 0 and tally.drafted:
         numbers["acceptance_upper_95"] = bound = upper_bound_when_none(tally.drafted)
         if tally.drafted >= BUG_DRAFTS:
@@ -90,15 +93,13 @@ def experts_of(facts: Facts, k: int | None) -> dict[str, Any]:
     return {"moe_distinct": [expected_experts(moe.experts, moe.active, n) for n in positions]}
 
 
-def _expanded(facts: Facts, tally: Tally, k: int | None, notes: Notes) -> Tally:
-    """Counts behind a published share, where it says over how many drafts or rounds."""
-    value = facts.acceptance.value
-    if tally.accepted is not None or value is None:
-        return tally
-    drafted = tally.drafted if tally.drafted is not None else round(tally.rounds * k) if tally.rounds and k else None
-    if drafted is None or (facts.acceptance.kind not in (None, "per_draft", "conditional")):
-        return tally
-    if facts.acceptance.kind == "conditional" and k != 1:
-        return tally
-    notes.infer("accepted")
-    return replace(tally, accepted=round(value * drafted), drafted=drafted)
+def _share_of(facts: Facts, tally: Tally, k: int | None) -> tuple[float, int] | None:
+    """Accepted ÷ drafted and how many drafts it rests on: from counts, or a published share that says over how many."""
+    if tally.accepted is not None and tally.drafted:
+        return (tally.accepted / tally.drafted, tally.drafted) if tally.accepted <= tally.drafted else None
+    value, kind = facts.acceptance.value, facts.acceptance.kind
+    drafted = tally.drafted or (round(tally.rounds * k) if tally.rounds and k else None)
+    if value is None or not drafted:
+        return None
+    of_drafts = kind is AcceptanceKind.PER_DRAFT or (kind is AcceptanceKind.CONDITIONAL and k == 1)
+    return (value, drafted) if of_drafts else None

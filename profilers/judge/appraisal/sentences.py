@@ -20,7 +20,7 @@ def summary_of(verdict: str | None, numbers: Mapping[str, Any], notes: Notes) ->
     if verdict == "refused":
         return f"No verdict: {_reason(notes)}"
     speedup, steps, tokens = (numbers.get(name) for name in ("speedup", "round_steps", "tokens_per_round"))
-    at = f" at k = {numbers['best_k']}, the best of the list" if "best_k" in numbers else ""
+    at = f" at k = {numbers['best_k']}, the best of the list" if _of_list(numbers) else ""
     if verdict is None:
         return "No verdict: the facts hold no baseline, or not both what a round costs and what it yields."
     if verdict == "unwinnable":
@@ -56,7 +56,7 @@ def advice_of(verdict: str | None, numbers: Mapping[str, Any], notes: Notes) -> 
         safe = numbers.get("largest_safe_k")
         if notes.has("past_cliff") and safe:
             return f"Keep drafting on, and try k = {safe}, which stays below the cliff."
-        return f"Keep drafting on, at k = {numbers['best_k']}." if numbers.get("best_k") else "Keep drafting on."
+        return f"Keep drafting on, at k = {numbers['best_k']}." if _of_list(numbers) else "Keep drafting on."
     if verdict == "too_close":
         return "Measure longer, or leave drafting off: little is at stake."
     least, limit = numbers.get("break_even_acceptance"), numbers.get("break_even_verify_steps")
@@ -82,6 +82,10 @@ def _spread(numbers: Mapping[str, Any]) -> str:
     if ends:
         return f"; 95% interval {ends[0]:.2f}x to {ends[1]:.2f}x"
     return "; a point without a spread" if "basis" in numbers else ""
+
+
+def _of_list(numbers: Mapping[str, Any]) -> bool:
+    return "best_k" in numbers and "k" not in numbers
 
 
 def _tokens(numbers: Mapping[str, Any]) -> str:

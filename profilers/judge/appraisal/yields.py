@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from ....engine.errors import SpecviewError
 from ..acceptance import (
     AcceptanceKind,
     alpha_from_tokens,
@@ -291,21 +290,3 @@ def drafts_vary(tally: Tally, k: int | None) -> bool:
     """Whether rounds draft on average clearly fewer tokens than k."""
     mean = tally.mean_drafted
     return bool(k and mean is not None and mean < k * (1 - AGREEMENT))
-
-
-def wilson_of(tally: Tally) -> Interval | None:
-    """Wilson interval of accepted ÷ drafted, None without counts."""
-    if tally.accepted is None or not tally.drafted or tally.accepted > tally.drafted:
-        return None
-    try:
-        return wilson(tally.accepted, tally.drafted)
-    except SpecviewError:
-        return None
-
-
-def half_width_of(tally: Tally) -> float | None:
-    """Normal half width of accepted ÷ drafted, None without counts."""
-    if wilson_of(tally) is None or tally.accepted is None or not tally.drafted:
-        return None
-    share = tally.accepted / tally.drafted
-    return NORMAL_95 * math.sqrt(share * (1 - share) / tally.drafted)

@@ -234,3 +234,21 @@ def test_numbers_of_one_answer_fit_each_other(decode, verify, draft, speed, k, a
     if numbers.get("break_even_acceptance") is not None and "round_steps" in numbers:
         assert tokens_from_alpha(numbers["break_even_acceptance"], k) == same(numbers["round_steps"], rel=1e-5)
     assert all(math.isfinite(v) for v in numbers.values() if isinstance(v, float))
+
+
+def test_a_published_share_over_known_rounds_has_its_interval():
+    facts = {"k": 1, "acceptance": {"value": 0.532, "kind": "conditional", "rounds": 47}}
+    answer = judge_facts(facts).to_object()
+    assert answer["half_width_95"] == pytest.approx(0.1427, abs=1e-3)
+    assert "too_few_rounds" in [warned["code"] for warned in answer["warnings"]]
+
+
+def test_none_accepted_bounds_the_acceptance():
+    answer = judge_facts({"k": 3, "acceptance": {"accepted": 0, "drafted": 60}})
+    assert answer.numbers["acceptance_upper_95"] == pytest.approx(1 - 0.05 ** (1 / 60))
+
+
+def test_experts_are_counted_for_the_positions_asked():
+    found = judge_facts({"moe": {"experts": 256, "active": 8, "positions": [1, 2]}}).numbers["moe_distinct"]
+    assert found == pytest.approx([8.0, 15.75])
+    assert len(judge_facts({"k": 3, "moe": {"experts": 8, "active": 2}}).numbers["moe_distinct"]) == 2

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -151,7 +153,5 @@ POSITIVE = st.floats(1e-6, 1e9)
     )
 )
 def test_facts_of_the_right_types_are_judged(facts):
-    import json
-
     if facts:
         json.dumps(judge_facts(facts).to_object(), allow_nan=False)
