@@ -7,14 +7,14 @@ import json
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from ..layouts import figures
-from ..profilers.judge.appraisal import checks, judgement
+from ..profilers.judge.appraisal import checks
 from ..profilers.judge.appraisal.reading import LARGEST_BYTES, FactsError, read_facts, shown
 
 UNUSABLE = 2
@@ -56,6 +56,9 @@ LISTS = (
     ("T(n) ÷ T(1)", "ratios"),
 )
 
+if TYPE_CHECKING:  # heavy: loaded when there is something to judge
+    from ..profilers.judge.appraisal.judgement import Answer
+
 
 def add_judge(parser: argparse.ArgumentParser) -> None:
     """The options of `judge`: a file of facts, or facts as flags; flags overrule the file."""
@@ -79,6 +82,8 @@ def add_judge(parser: argparse.ArgumentParser) -> None:
 
 def judge_facts(options: argparse.Namespace) -> int:
     """Judge and print; returns 0 where a judgement was given, also a refused one, and 2 for unusable facts."""
+    from ..profilers.judge.appraisal import judgement
+
     try:
         answer = judgement.judge_facts(_facts(options))
     except FactsError as error:
@@ -193,7 +198,7 @@ def _lengths(name: str, text: str) -> float | list[float]:
     return _numbers(name, text) if "," in text else _number(name, text)
 
 
-def _print_ledger(answer: judgement.Answer) -> None:
+def _print_ledger(answer: Answer) -> None:
     console = Console(highlight=False, markup=False, soft_wrap=True)
     console.print(Text(answer.summary, style=STYLES.get(answer.verdict or "", "bold")))
     for line in division_lines(answer.numbers, refused=answer.verdict == "refused"):
@@ -232,7 +237,7 @@ def division_lines(numbers: Mapping[str, Any], *, refused: bool = False) -> list
     ]
 
 
-def ledger_rows(answer: judgement.Answer) -> list[tuple[str, str, str]]:
+def ledger_rows(answer: Answer) -> list[tuple[str, str, str]]:
     """Name, value with its unit, and what it is, of every number that was derived."""
     numbers, rows = answer.numbers, list[tuple[str, str, str]]()
     for name, field, note in ROWS:

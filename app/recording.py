@@ -18,11 +18,8 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from ..engine.errors import SpecviewError
-from ..layouts.summary import summary_lines
-from ..profilers.judge.ledger import ledger_of, undecided_kinds
 from ..profilers.record import records
 from ..profilers.record.plan import BLOCKS_DUTY, Budget, Plan, parsed_budget
-from ..profilers.record.session import read_session
 from ..profilers.record.steering import Command, Steering
 from ..profilers.record.store import SessionStore, new_session_path
 from .settings import sessions_folder, shown_path
@@ -129,6 +126,10 @@ def record_headless(options: argparse.Namespace) -> int:
     """
     if options.control:
         return _record_controlled(options)
+    from ..layouts.summary import summary_lines
+    from ..profilers.judge.ledger import ledger_of
+    from ..profilers.record.session import read_session
+
     console = Console(highlight=False, markup=False, soft_wrap=True)
     with _Bar(console) as bar:
         path, _ = _record(options, bar, Steering(), lambda path: None)
@@ -160,6 +161,8 @@ def _record_controlled(options: argparse.Namespace) -> int:
 def _record(
     options: argparse.Namespace, watcher: Watcher, steering: Steering, created: Callable[[Path], None]
 ) -> tuple[Path, records.Footer]:
+    from ..profilers.judge.ledger import undecided_kinds
+
     plan = plan_of(options)
     recorder = _recorder_class()(plan, watcher, steering, undecided_kinds)
     stem = f"{recorder.target.name}-{recorder.drafter.kind}-k{plan.k}"

@@ -467,7 +467,7 @@ def test_a_recording_that_cannot_be_told_is_saved_all_the_same(short_segments, c
     def nothing(*_):
         raise SpecviewError("This session holds no round of drafting yet; record longer.")
 
-    monkeypatch.setattr("specview.app.recording.ledger_of", nothing)
+    monkeypatch.setattr("specview.profilers.judge.ledger.ledger_of", nothing)
     assert main(["record", *SHORT, "--draft", "lookup", "--out", str(out)]) == 1
     said = capsys.readouterr()
     assert said.out.startswith("Saved: ") and said.err.startswith("specview: This session holds no round")

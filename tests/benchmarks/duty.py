@@ -74,7 +74,7 @@ def main() -> None:
     print(f"{target.name}, {asked.draft} k={asked.k}: rounds after probes against rounds after none")
     print(f"  time of a round {middle:+.2f}% [{low:+.2f}, {high:+.2f}], {len(ratios)} pairs")
     print(f"  duty planned: widths {plan.duty:.0%}, blocks {plan.blocks_duty:.0%} of a segment's time")
-    print(f"  probes took {probed_ns / segments_ns:.0%} of the plain segments here; a recorded segment is five times that")
+    print(f"  probes took {probed_ns / segments_ns:.0%} of the plain segments here; a recorded segment has five arms")
 
 
 def segment_ns(stretch: Stretch, base: Moment, clock) -> int:
