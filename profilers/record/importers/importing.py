@@ -9,27 +9,16 @@ from datetime import datetime
 from pathlib import Path
 
 from .. import records
-from ..codec import RecordError
 from ..privacy import without_paths
 from ..store import SessionStore, new_session_path
-from .detection import detected_importer, named_importer
 from .imported import Imported, Importer, ImportFailed, Tally
-from .source_text import opened_text
+from .reading import ReadFile, read_files
 
 UNKNOWN = "unknown"
-MOST_RECORDS = 4_000_000
+# forms that hold figures of any engine, so that they go with the files of one
+ANY_ENGINE = ("unknown", "a table", "AIPerf", "Spec-Bench")
 
 _WINDOWS_PATH = re.compile(r"(?<![\w])[A-Za-z]:\\(?:[^\\\s'\"]+\\)+")
-_SESSION = re.compile(r'^\ufeff?\{"kind":\s*"header",')
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReadFile:
-    """One file and what came of it: `imported`, or `failure`, a sentence. `name` has no path."""
-
-    name: str
-    imported: Imported | None = None
-    failure: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,8 +45,7 @@ def import_source(
     A file that cannot be used is told of in `files`. ImportFailed where none can be used, where they are of several
     engines, or where no kind is called `kind`; StoreError where the session cannot be written.
     """
-    chosen = None if kind is None else named_importer(kind, importers)
-    files = tuple(read_file(path, importers, chosen) for path in paths)
+    files = read_files(paths, importers, kind)
     usable = [(file.name, file.imported) for file in files if file.imported is not None]
     if not usable:
         failures = dict.fromkeys(f"{file.failure}" for file in files)
@@ -82,50 +70,15 @@ def import_source(
     return ImportedSession(path=path, engine=engine, files=files, origins=origins)
 
 
-def read_file(path: Path, importers: Mapping[str, Importer], chosen: Importer | None = None) -> ReadFile:
-    """Read one file with the importer chosen, or the one its text shows signs of."""
-    name = path.name or "the file"
-    try:
-        with opened_text(path) as text:
-            name = text.name
-            if _SESSION.match(text.head):
-                raise ImportFailed(f"{name} is a session of specview; open it with specview {name}.")
-            if not text.head.strip():
-                raise ImportFailed(f"{name} is empty; save the engine's output and import that.")
-            importer = chosen or detected_importer(text.head, name, importers)
-            imported = _checked(importer.read(text.lines()))
-    except ImportFailed as failed:
-        sentence = str(failed)
-        return ReadFile(name=name, failure=sentence if name in sentence else f"{name}: {sentence}")
-    return ReadFile(name=name, imported=imported)
-
-
-def _checked(imported: Imported) -> Imported:
-    """Without the records that no session may hold, which count as not understood."""
-    if len(imported.records) > MOST_RECORDS:
-        raise ImportFailed(f"It gives {len(imported.records):,} records, too many to open; cut out a part of it.")
-    kept = []
-    for record in imported.records:
-        try:
-            records.to_line(record)
-        except RecordError as error:
-            imported.tally.puzzle(str(error))
-        else:
-            kept.append(record)
-    if not any(not isinstance(record, records.Note) for record in kept):
-        raise ImportFailed("Nothing in it could be used; it may be cut off, or of another kind: name that with --kind.")
-    return replace(imported, records=tuple(kept))
-
-
 def _engine_of(usable: Sequence[tuple[str, Imported]]) -> str:
     by_engine: dict[str, str] = {}
     for name, imported in usable:
-        if imported.engine != UNKNOWN:
+        if imported.engine not in ANY_ENGINE:
             by_engine.setdefault(imported.engine, name)
-    if len(by_engine) > 1:
+    if len({engine.casefold() for engine in by_engine}) > 1:
         listed = " and ".join(f"{name} of {engine}" for engine, name in by_engine.items())
         raise ImportFailed(f"One session holds one engine, but these are several: {listed}; import them on their own.")
-    return next(iter(by_engine), UNKNOWN)
+    return next(iter(by_engine), usable[0][1].engine)
 
 
 def _records(usable: Sequence[tuple[str, Imported]], engine: str, started: datetime) -> Iterator[records.Record]:
@@ -134,8 +87,11 @@ def _records(usable: Sequence[tuple[str, Imported]], engine: str, started: datet
     at_ns = runs = 0
     models = {imported.model for _, imported in usable if imported.model is not None}
     if len(models) > 1:
-        text = f"The files are of several models: {', '.join(sorted(models))}; their figures do not belong together."
-        yield records.Note(t_ns=0, text=_shown(text), tags=("import", "contradiction"))
+        text = (
+            f"The files name the model differently: {', '.join(sorted(models))}; "
+            "if these are several models, their figures do not belong together."
+        )
+        yield records.Note(t_ns=0, text=_shown(text), tags=("import", "models"))
     for name, imported in usable:
         yield _origin(name, imported.form, imported.tally, at_ns)
         last_ns, last_run = at_ns, runs

@@ -14,6 +14,8 @@ _INTEGER_CHARACTERS = 30
 
 _STRINGS = re.compile(r'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
 _NOT_BRACKETS = re.compile(r"[^\[\]{}]+")
+# a list of anything but objects and lists is of no use here, and often a log line that begins with "[INFO]"
+_BEGINS = re.compile(r"\{|\[\s*(?:[\[{\]]|$)")
 _EVENT = re.compile(r"^data:\s*")
 
 
@@ -47,7 +49,7 @@ def documents(lines: Iterable[str]) -> Iterator[Found]:
         if not pending:
             event = _EVENT.match(stripped) is not None
             stripped = _EVENT.sub("", stripped)
-            if stripped[:1] not in "{[":
+            if not _BEGINS.match(stripped):
                 if stripped not in ("[DONE]", ","):
                     yield Found(None, stripped)
                 continue

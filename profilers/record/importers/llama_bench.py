@@ -108,10 +108,10 @@ class _Bench:
                 f"{self._unlike} rows of other settings (model, device, threads, batch or cache type) are left out; "
                 "import them on their own."
             )
-            self.findings.note("unlike rows", text)
+            self.findings.note("unlike_rows", text)
         if self._mixed:
             text = f"{self._mixed} rows with prompt and generation in one time are left out."
-            self.findings.note("prompt time", text)
+            self.findings.note("prompt_time", text)
         return Imported(
             engine=ENGINE,
             form=BENCH,

@@ -38,6 +38,11 @@ LIKE_FIGURES = re.compile(
     r"draft acceptance|acc per pos|statistics\s+\S+\s*:\s*#|\beval time|#gen tokens|n_drafted\s*=|n_accept\s*="
     r"|accepted\s*/|\bdecoded\s+\S+ tokens|draft tokens|tokens per second|Generation:.*t/s|\bmean (?:acc )?len\b"
 )
+# most lines of a log have none of these words, and one search is cheap
+WORTH_READING = re.compile(
+    r"accept|eval time|print_timing|statistics|n_draft|n_predict|decoded|tokens per second|mean (?:acc )?len"
+    r"|Generation:|acc per pos|#gen|draft tokens|general\.name|loading|using device|build|system_info|speculative"
+)
 
 _CALLS = re.compile(r"#calls\s*(?:\(([a-z,]+)\))?\s*=\s*(\d+(?:\s+\d+)*)")
 _TIMES = re.compile(rf"dur\s*\(([a-z,]+)\)\s*=\s*({NUMBER}(?:,\s+{NUMBER})*)\s*ms")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 from ..records import Counters
 from . import llamacpp_lines as said
@@ -52,6 +53,9 @@ class _Reader:
         """Read one line."""
         if len(raw) > LINE_CHARACTERS:
             self.tally.puzzle(raw[:LINE_CHARACTERS])
+            return
+        if said.WORTH_READING.search(raw) is None:
+            self.tally.ignore()
             return
         line = plain_line(raw)
         if (where := said.WHERE.search(line)) is not None:
@@ -214,6 +218,12 @@ class _Reader:
         for key in tuple(self._open):
             self._finish(key)
 
+    def _of_one_server(self, lengths: set[int], names: set[str]) -> tuple[Counters, ...]:
+        """All stretches, those of the only drafter and k that the log tells of named by them."""
+        k = next(iter(lengths)) if len(lengths) == 1 else None
+        drafter = next(iter(names)) if len(names) == 1 else None
+        return tuple(_named(one, k, drafter) for one in self.counters)
+
     def finish(self) -> Imported:
         """Everything that was read; ImportFailed without any figure."""
         self._finish_all()
@@ -229,13 +239,22 @@ class _Reader:
         return Imported(
             engine=ENGINE,
             form=FORM,
-            records=(*self.counters, *self.findings.notes(self._t_ns)),
+            records=(*self._of_one_server(lengths, names), *self.findings.notes(self._t_ns)),
             tally=self.tally,
             model=self.model,
-            drafter=names.pop() if len(names) == 1 else None,
+            drafter=next(iter(names)) if len(names) == 1 else None,
             device=self.device,
-            k=lengths.pop() if len(lengths) == 1 else None,
+            k=next(iter(lengths)) if len(lengths) == 1 else None,
         )
+
+
+def _named(one: Counters, k: int | None, drafter: str | None) -> Counters:
+    """A drafting stretch with what its own lines left out, because it had no draft or they are not logged."""
+    if one.arm == "plain":
+        return one
+    missing = [name for name, value in (("k", k), ("drafter", drafter)) if value and getattr(one, name) is None]
+    k, drafter = one.k or k, one.drafter or drafter
+    return replace(one, k=k, drafter=drafter, derived=(*one.derived, *missing))
 
 
 def _state_before(now: said.Statistics, states: list[said.Statistics]) -> said.Statistics | None:

@@ -147,7 +147,7 @@ class _Reader:
                 f"{self._plain} answers without draft counts are taken as plain decoding; llama-server leaves the "
                 "counts out, too, where it drafts and found nothing to propose."
             )
-            self.findings.note("plain or without drafts", text)
+            self.findings.note("plain_or_without_drafts", text)
         return Imported(
             engine=ENGINE,
             form=FORM,

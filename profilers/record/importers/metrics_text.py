@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from .counter_differences import Reset
 from .findings import Findings
 from .imported import Imported, ImportFailed, Tally
+from .log_clock import LONGEST_S
 from .prometheus import (
     Engine,
     EngineCounters,
@@ -48,7 +49,7 @@ def snapshots_in(lines: Iterable[str], engine: Engine, tally: Tally, findings: F
 
     A line with a date or a Unix time between two looks says when the next one was taken.
     """
-    now = Snapshot()
+    now, last = Snapshot(), None
     prefix = "llamacpp" if engine == "llama.cpp" else engine
     for raw in lines:
         if len(raw) > LINE_CHARACTERS:
@@ -80,13 +81,13 @@ def snapshots_in(lines: Iterable[str], engine: Engine, tally: Tally, findings: F
                     tally.ignore()
                 continue
             if sample.key in now.samples:
-                if now.samples[sample.key] == sample and len(now.samples) == 1:
-                    findings.note("duplicate", f"{sample.name} stands twice in one look; it was counted once.")
+                if now.samples[sample.key] == sample == last:
+                    # the same line twice says nothing new
                     tally.ignore()
                     continue
                 yield now
                 now = Snapshot()
-            now.samples[sample.key] = sample
+            now.samples[sample.key] = last = sample
             now.time_s = now.time_s if sample.time_s is None else sample.time_s
             tally.understand()
     if now.samples:
@@ -103,12 +104,18 @@ def read_metrics(lines: Iterable[str], *, engine: Engine, form: str) -> Imported
         looks += 1
         if first_s is None:
             first_s = snapshot.time_s
-        if first_s is not None and snapshot.time_s is not None:
+        if first_s is not None and snapshot.time_s is not None and snapshot.time_s - first_s < LONGEST_S:
             t_ns = max(t_ns, round((snapshot.time_s - first_s) * 1e9))
         samples = tuple(snapshot.samples.values())
         last = counters_of(samples, engine)
         if before is not None:
             counted = counted_between(before.samples.values(), samples, engine)
+            missing = cumulative(before.samples.values(), engine).keys() - cumulative(samples, engine).keys()
+            if missing:
+                name = min(missing)[0]
+                findings.note(
+                    "cut_off", f"A later look lacks {name}, which an earlier one has: it may be cut off, save it again."
+                )
             seconds = _seconds_between(before, snapshot)
             if isinstance(counted, Reset):
                 findings.note(
@@ -157,9 +164,10 @@ def _about_source(last: EngineCounters, stretches: Stretches, findings: Findings
 
 
 def _seconds_between(before: Snapshot, after: Snapshot) -> float | None:
-    if before.time_s is None or after.time_s is None or after.time_s <= before.time_s:
+    if before.time_s is None or after.time_s is None:
         return None
-    return after.time_s - before.time_s
+    seconds = after.time_s - before.time_s
+    return seconds if 0 < seconds < LONGEST_S else None
 
 
 def _time_in(line: str) -> float | None:
@@ -169,8 +177,9 @@ def _time_in(line: str) -> float | None:
     date = _DATE.search(line)
     if not date:
         return None
+    year, month, day, hour, minute, second = (int(part) for part in date.groups()[:6])
     try:
-        moment = datetime(*(int(part) for part in date.groups()[:6]), tzinfo=UTC)  # type: ignore[arg-type]
+        moment = datetime(year, month, day, hour, minute, second, tzinfo=UTC)
     except ValueError:
         return None
     return moment.timestamp() + float(date[7] or 0)

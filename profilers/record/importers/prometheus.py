@@ -136,17 +136,20 @@ def samples_of_line(line: str) -> tuple[Sample, ...] | None:
     if len(line) > LINE_CHARACTERS:
         return None
     try:
-        parsed = [sample for family in text_string_to_metric_families(line.strip() + "\n") for sample in family.samples]
+        parsed = [
+            (one.name, one.labels, float(one.value), None if one.timestamp is None else float(one.timestamp))
+            for family in text_string_to_metric_families(line.strip() + "\n")
+            for one in family.samples
+        ]
     except Exception:
         # the parser meets damaged text with whatever its slicing runs into
         return None
     found = []
-    for sample in parsed:
-        name = _NAME.sub(lambda match: f"{match[1]}:", sample.name)
-        if not isfinite(sample.value) or not 0 <= sample.value < LARGEST:
+    for given, labels, value, time_s in parsed:
+        if not isfinite(value) or not 0 <= value < LARGEST or not isfinite(time_s or 0):
             return None
-        time_s = None if sample.timestamp is None else float(sample.timestamp)
-        found.append(Sample(name, tuple(sorted(sample.labels.items())), float(sample.value), time_s))
+        name = _NAME.sub(lambda match: f"{match[1]}:", given)
+        found.append(Sample(name, tuple(sorted(labels.items())), value, time_s))
     return tuple(found) or None
 
 
@@ -163,10 +166,11 @@ def engine_of(samples: Iterable[Sample]) -> Engine | None:
     """Return whose samples these are, None if of none we know; a mixture is the one with most samples."""
     counts: dict[Engine, int] = {}
     for sample in samples:
-        engine = _ENGINE_BY_PREFIX.get(sample.name.partition(":")[0])
-        if engine is not None:
-            counts[engine] = counts.get(engine, 0) + 1
-    return max(counts, key=lambda engine: counts[engine]) if counts else None
+        found = _ENGINE_BY_PREFIX.get(sample.name.partition(":")[0])
+        if found is not None:
+            counts[found] = counts.get(found, 0) + 1
+    most = max(counts.values(), default=0)
+    return next((engine for engine in counts if counts[engine] == most), None)
 
 
 def matters(sample: Sample) -> bool:

@@ -167,9 +167,7 @@ def _check(
     if histogram and accepted is not None:
         kept = sum(drafts * count for drafts, count in enumerate(histogram))
         if kept != accepted:
-            findings.contradict(
-                f"The histogram holds {kept:,} right drafts, the total says {accepted:,}.", "histogram"
-            )
+            findings.contradict(f"The histogram holds {kept:,} right drafts, the total says {accepted:,}.", "histogram")
     if histogram and rounds is not None and sum(histogram) != rounds:
         findings.contradict(
             f"The histogram holds {sum(histogram):,} verify calls, spec_verify_ct says {rounds:,}.", "calls"

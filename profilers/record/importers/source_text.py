@@ -81,11 +81,12 @@ def opened_text(
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else None
         raise ImportFailed(f"{name} cannot be opened ({(reason or 'not a possible name').lower()}).") from None
+    found = os.fstat(descriptor)
+    if not stat.S_ISREG(found.st_mode):
+        os.close(descriptor)
+        what = "a folder" if stat.S_ISDIR(found.st_mode) else "not a regular file"
+        raise ImportFailed(f"{name} is {what}; give files, saved from the engine's output.")
     with os.fdopen(descriptor, "rb") as file:
-        found = os.fstat(descriptor)
-        if not stat.S_ISREG(found.st_mode):
-            what = "a folder" if stat.S_ISDIR(found.st_mode) else "not a regular file"
-            raise ImportFailed(f"{name} is {what}; give files, saved from the engine's output.")
         if found.st_size > most_bytes:
             raise ImportFailed(
                 f"{name} is larger than {most_bytes:,} bytes; cut out the part of interest, for example with grep."

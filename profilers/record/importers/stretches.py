@@ -79,7 +79,14 @@ def merge(one: Counters, other: Counters, weight: int = 1, other_weight: int = 1
         speed = _speed(one, other, weight, other_weight)
     return replace(
         other,
-        **summed,
+        rounds=rounds,
+        drafted=summed["drafted"],
+        accepted=accepted,
+        tokens=tokens,
+        elapsed_ns=elapsed_ns,
+        draft_ns=summed["draft_ns"],
+        verify_ns=summed["verify_ns"],
+        rest_ns=summed["rest_ns"],
         accepted_by_position=positions,
         tokens_per_round=per_round,
         tokens_per_second=speed,

@@ -106,7 +106,7 @@ def test_a_part_that_breaks_keeps_what_was_measured(
     surveyed: Callable[..., Session], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     def broken(bench: object) -> Iterator[survey_module.records.Record]:
-        raise RuntimeError("no memory at /home/somebody/model")
+        raise RuntimeError(f"no memory at {tmp_path}/model")
         yield
 
     monkeypatch.setitem(survey_parts.MEASURES, "census", broken)  # type: ignore[arg-type]
@@ -114,4 +114,4 @@ def test_a_part_that_breaks_keeps_what_was_measured(
         surveyed("llama", replace(PLAN, parts=("whole", "census")))
     session = read_session(next(tmp_path.glob("*.jsonl")))
     assert session.probes and session.footer is not None and session.footer.status == "failed"
-    assert "/home" not in (session.footer.reason or "")
+    assert str(tmp_path) not in (session.footer.reason or "")

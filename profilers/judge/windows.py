@@ -1,0 +1,201 @@
+"""What another engine counted, put into groups of like windows: one engine, drafter, k, batch and sampling each.
+
+A window is a request, a stretch of a server's life or a whole run. Unlike windows are never pooled; plain ones are the
+baseline of the drafting ones that ran at the same batch.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from ..record.records import Counters, Round, Step
+from ..record.session import Session
+from .statistics import effective_size
+
+# A file may hold millions of windows; more blocks than these add nothing to an interval.
+MOST_UNITS = 1000
+FEWEST_PAIRS = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manner:
+    """What must be alike for windows to be pooled; None where the engine does not say."""
+
+    source: str
+    drafter: str | None
+    k: int | None
+    batch: int | None
+    temperature: float | None
+    rule: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """Drafting windows of one manner with the plain windows that are their baseline; `plain` alone has no manner."""
+
+    manner: Manner | None
+    drafting: tuple[Counters, ...]
+    plain: tuple[Counters, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Speeds:
+    """tok/s of both arms in independent units, `pairs` where both are of the same requests, in the same order.
+
+    `neighbours` says that windows which resemble their neighbours were taken together.
+    """
+
+    plain: tuple[float, ...]
+    drafting: tuple[float, ...]
+    pairs: bool = False
+    neighbours: bool = False
+
+
+def groups_of(session: Session) -> tuple[Group, ...]:
+    """The groups of a session in order of first use; plain windows alone make one without a manner."""
+    windows = session.counters or windows_of_runs(session)
+    plain = [w for w in windows if w.arm == "plain"]
+    by_manner: dict[Manner, list[Counters]] = {}
+    for window in windows:
+        if window.arm != "plain":
+            by_manner.setdefault(_manner(window), []).append(window)
+    found = tuple(
+        Group(manner=manner, drafting=tuple(mine), plain=_baseline(plain, manner)) for manner, mine in by_manner.items()
+    )
+    return found or ((Group(manner=None, drafting=(), plain=tuple(plain)),) if plain else ())
+
+
+def windows_of_runs(session: Session) -> tuple[Counters, ...]:
+    """The runs of a session as windows, for sessions whose arms were not measured in pairs; warm-ups left out."""
+    rounds: dict[int, list[Round]] = {}
+    steps: dict[int, list[Step]] = {}
+    for each in session.rounds:
+        if not each.warm_up and each.round_ns > 0 and each.accepted <= each.drafted:
+            rounds.setdefault(each.run, []).append(each)
+    for step in session.steps:
+        if not step.warm_up and step.step_ns > 0:
+            steps.setdefault(step.run, []).append(step)
+    source = session.header.source or "specview"
+    found = []
+    for run in session.runs:
+        label = f"{run.prompt.suite} {run.prompt.index}"
+        if run.arm == "plain" and run.run in steps:
+            mine = steps[run.run]
+            found.append(
+                Counters(
+                    t_ns=run.started_ns,
+                    arm="plain",
+                    source=source,
+                    label=label,
+                    batch=1,
+                    tokens=sum(e.tokens for e in mine),
+                    elapsed_ns=sum(e.step_ns for e in mine),
+                )
+            )
+        elif run.arm == "drafting" and run.run in rounds:
+            found.append(_of_rounds(rounds[run.run], source, label, run.started_ns, run.drafter, run.k))
+    return tuple(found)
+
+
+def _of_rounds(rounds: Sequence[Round], source: str, label: str, t_ns: int, drafter: str, k: int) -> Counters:
+    longest = max(r.accepted for r in rounds)
+    positions = tuple(sum(r.accepted > i for r in rounds) for i in range(min(longest, 64)))
+    return Counters(
+        t_ns=t_ns,
+        arm="drafting",
+        source=source,
+        label=label,
+        drafter=drafter,
+        k=k,
+        batch=1,
+        rounds=len(rounds),
+        drafted=sum(r.drafted for r in rounds),
+        accepted=sum(r.accepted for r in rounds),
+        accepted_by_position=positions or None,
+        tokens=sum(r.tokens for r in rounds),
+        elapsed_ns=sum(r.round_ns for r in rounds),
+        draft_ns=_total([r.draft_ns for r in rounds]),
+        verify_ns=_total([r.verify_ns for r in rounds]),
+        rest_ns=_total([r.rest_ns for r in rounds]),
+    )
+
+
+def _total(values: Sequence[int | None]) -> int | None:
+    known = [v for v in values if v is not None]
+    return sum(known) if len(known) == len(values) else None
+
+
+def tokens_per_second(window: Counters) -> float | None:
+    """tok/s of a window: as printed, else tokens over their time."""
+    if window.tokens_per_second:
+        return window.tokens_per_second
+    return window.tokens * 1e9 / window.elapsed_ns if window.tokens and window.elapsed_ns else None
+
+
+def speeds_of(group: Group) -> Speeds:
+    """Independent tok/s of both arms: paired by request where both arms name the same ones, else each arm alone."""
+    plain, drafting = _by_label(group.plain), _by_label(group.drafting)
+    shared = [label for label in drafting if label is not None and label in plain]
+    if len(shared) >= FEWEST_PAIRS:
+        shared = shared[:MOST_UNITS]
+        return Speeds(
+            plain=tuple(_typical(plain[label]) for label in shared),
+            drafting=tuple(_typical(drafting[label]) for label in shared),
+            pairs=True,
+        )
+    units = [_units(group.plain), _units(group.drafting)]
+    return Speeds(plain=units[0][0], drafting=units[1][0], neighbours=units[0][1] or units[1][1])
+
+
+def _by_label(windows: Iterable[Counters]) -> Mapping[str | None, list[float]]:
+    found: dict[str | None, list[float]] = {}
+    for window in windows:
+        speed = tokens_per_second(window)
+        if speed:
+            found.setdefault(window.label, []).append(speed)
+    return found
+
+
+def _units(windows: Sequence[Counters]) -> tuple[tuple[float, ...], bool]:
+    """As many speeds as the windows are worth; requests of their own names count one by one."""
+    known = [(w.label, s) for w in sorted(windows, key=lambda w: w.t_ns) if (s := tokens_per_second(w))]
+    speeds = [s for _, s in known]
+    labels = {label for label, _ in known}
+    if len(labels) == len(known) and None not in labels and len(known) <= MOST_UNITS:
+        return tuple(speeds), False
+    if len(speeds) < 3:
+        return tuple(speeds), False
+    worth = min(MOST_UNITS, math.floor(effective_size([math.log(s) for s in speeds])))
+    if worth >= len(speeds):
+        return tuple(speeds), False
+    worth = max(1, worth)
+    ends = [round(i * len(speeds) / worth) for i in range(worth + 1)]
+    blocks = [speeds[a:b] for a, b in zip(ends, ends[1:], strict=False)]
+    return tuple(_typical(block) for block in blocks if block), True
+
+
+def _typical(speeds: Sequence[float]) -> float:
+    """The geometric mean, so that a mean log ratio is the log ratio of means."""
+    return speeds[0] if len(speeds) == 1 else math.exp(fmean(math.log(s) for s in speeds))
+
+
+def _manner(window: Counters) -> Manner:
+    return Manner(
+        source=window.source,
+        drafter=window.drafter,
+        k=window.k,
+        batch=window.batch,
+        temperature=window.temperature,
+        rule=window.rule,
+    )
+
+
+def _baseline(plain: Sequence[Counters], manner: Manner) -> tuple[Counters, ...]:
+    """Plain windows at the same batch, of the same source where it has any; an unsaid batch may be one."""
+    mine = [w for w in plain if w.batch == manner.batch]
+    if not mine and manner.batch in (None, 1):
+        mine = [w for w in plain if w.batch in (None, 1)]
+    return tuple([w for w in mine if w.source == manner.source] or mine)
