@@ -13,10 +13,11 @@ from rich.console import Console
 
 from .. import __version__
 from ..engine.errors import SpecviewError
+from .importing import add_import
 from .judging import add_judge
 from .surveying import QUESTIONS, add_surveys, survey
 
-COMMANDS = ("record", "show", "doctor", "watch", "export", "judge", *QUESTIONS)
+COMMANDS = ("record", "show", "doctor", "watch", "export", "judge", "import", *QUESTIONS)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -79,6 +80,7 @@ def parser() -> argparse.ArgumentParser:
     export.add_argument("--theme", choices=("dark", "light"), default="dark")
     export.add_argument("-o", "--out", type=Path, help="the file to write (default: named after the session)")
     add_surveys(commands)
+    add_import(commands.add_parser("import", help="what another engine printed, as a session"))
     add_judge(commands.add_parser("judge", help="facts of any benchmark in, a verdict out"))
     doctor = commands.add_parser("doctor", help="what of this machine bends measurements, and what to do")
     doctor.add_argument("--json", action="store_true", help="one JSON object")
@@ -123,6 +125,10 @@ def run(options: argparse.Namespace) -> int:
         from .watching import watch
 
         return watch(options)
+    if options.command == "import":
+        from .importing import import_files
+
+        return import_files(options)
     if options.command == "judge":
         from .judging import judge_facts
 

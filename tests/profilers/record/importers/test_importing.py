@@ -27,7 +27,7 @@ PLAIN = "        eval time =    4000.00 ms /   100 runs   (   40.00 ms per token
 DRAFTING = (
     "        eval time =    3000.00 ms /   150 tokens (   20.00 ms per token)\n"
     "draft acceptance = 0.50000 (   50 accepted /   100 generated), mean len =  1.50\n"
-    "draft acceptance of /home/somebody/secret/model.gguf and C:\\Users\\somebody\\x.gguf = nan\n"
+    "draft acceptance of /home/someone/secret/model.gguf and C:\\Users\\someone\\x.gguf = nan\n"
 )
 
 
@@ -64,10 +64,10 @@ def test_every_file_has_its_account(tmp_path: Path) -> None:
 
 
 def test_no_path_of_anybody_s_disk_gets_into_the_session(tmp_path: Path) -> None:
-    answer = {"model": "/home/somebody/m.gguf", "timings": {"predicted_n": 5, "predicted_ms": 5.0}}
+    answer = {"model": "/home/someone/m.gguf", "timings": {"predicted_n": 5, "predicted_ms": 5.0}}
     made = imported(tmp_path, [put(tmp_path, "spec.log", DRAFTING), put(tmp_path, "answer.json", json.dumps(answer))])
     text = made.path.read_text()
-    assert "somebody" not in text and str(tmp_path) not in text
+    assert "someone" not in text and str(tmp_path) not in text
     assert "model.gguf" in text and read_session(made.path).header.model.id == "m.gguf"
 
 
