@@ -74,7 +74,7 @@ class _Row:
 def likely(head: str) -> float:
     """Whether the head of a text is a table with columns of this name."""
     for line in head.splitlines():
-        plain = plain_line(line)
+        plain = plain_line(line).removeprefix("\ufeff")
         if plain.strip() and not plain.lstrip().startswith("#"):
             known = [name for name in _header(plain)[1] if name in COLUMNS]
             return 0.9 if "arm" in known and len(known) >= 2 else 0.0
@@ -88,7 +88,7 @@ def read(lines: Iterable[str]) -> Imported:
     names: list[str] = []
     sources: set[str] = set()
     for line in lines:
-        plain = plain_line(line[: LINE_CHARACTERS + 1])
+        plain = plain_line(line[: LINE_CHARACTERS + 1]).removeprefix("\ufeff")
         if len(plain) > LINE_CHARACTERS:
             source.tally.puzzle(plain)
         elif not plain.strip() or plain.lstrip().startswith("#"):

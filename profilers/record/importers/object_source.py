@@ -139,8 +139,9 @@ def contradictions(c: Counters) -> Iterator[str]:
     if rounds is not None and drafted is not None and c.k is not None and drafted > rounds * c.k:
         yield f"The figures{of} have {drafted:,} drafts in {rounds:,} rounds of at most {c.k}."
     yield from _unlike_sums(c, of, said)
-    if rounds is not None and accepted is not None and tokens is not None:
-        committed = rounds + accepted
+    kept = sum(positions) if accepted is None and positions else accepted
+    if rounds is not None and kept is not None and tokens is not None:
+        committed = rounds + kept
         if committed - tokens > (64 if c.k is None else c.k) + 1:
             yield f"The rounds{of} yield {committed:,} tokens, but {tokens:,} were generated."
 

@@ -1,4 +1,4 @@
-"""dflash's summaries: accepted ÷ generated is told apart from per draft, blocks count positions, lazy phases are left out."""
+"""dflash's summaries: accepted ÷ generated keeps its kind, blocks count positions, lazy phases are left out."""
 
 from __future__ import annotations
 
