@@ -13,11 +13,12 @@ from rich.console import Console
 
 from .. import __version__
 from ..engine.errors import SpecviewError
+from .attaching import add_attach
 from .importing import add_import
 from .judging import add_judge
 from .surveying import QUESTIONS, add_surveys, survey
 
-COMMANDS = ("record", "show", "doctor", "watch", "export", "judge", "import", *QUESTIONS)
+COMMANDS = ("record", "show", "doctor", "watch", "export", "judge", "import", "attach", *QUESTIONS)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -81,6 +82,7 @@ def parser() -> argparse.ArgumentParser:
     export.add_argument("-o", "--out", type=Path, help="the file to write (default: named after the session)")
     add_surveys(commands)
     add_import(commands.add_parser("import", help="what another engine printed, as a session"))
+    add_attach(commands.add_parser("attach", help="watch a serving engine by its metrics page"))
     add_judge(commands.add_parser("judge", help="facts of any benchmark in, a verdict out"))
     doctor = commands.add_parser("doctor", help="what of this machine bends measurements, and what to do")
     doctor.add_argument("--json", action="store_true", help="one JSON object")
@@ -129,6 +131,10 @@ def run(options: argparse.Namespace) -> int:
         from .importing import import_files
 
         return import_files(options)
+    if options.command == "attach":
+        from .attaching import attach
+
+        return attach(options)
     if options.command == "judge":
         from .judging import judge_facts
 
