@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from textual.app import App
 from textual.binding import BindingType
 from textual.command import Provider
 from textual.message import Message
@@ -19,6 +18,7 @@ from ..layouts.explanations import explanation
 from ..layouts.screens.choice import ChoiceScreen
 from ..layouts.screens.dashboard import DashboardScreen
 from ..layouts.screens.help import HelpScreen
+from ..layouts.screens.page import PageScreen
 from ..layouts.states import empty_dashboard
 from ..layouts.themes import DARK, DARK_NAMES, LIGHT, STYLES
 from ..layouts.view_models import DashboardView, Live, LiveState, WhatIf
@@ -26,12 +26,17 @@ from .choices import DRAFTERS, PROMPT_SETS
 from .commands import ACTIONS, Commands, bindings, key_name
 from .following import Following, Update
 from .looking import LookingMeter
-from .process import STALL_S, News, recorder_command
+from .paged import PagedApp
+from .process import STALL_S, News, recorder_command, survey_command
 from .settings import sessions_folder
 from .steersman import CommandMaker, Steersman
 
 if TYPE_CHECKING:  # heavy: loaded with the first numbers
+    from ..layouts.screens.experiments import ExperimentsScreen
     from ..layouts.views import Reckoning
+    from .pages import SwitchFinder
+
+SurveyMaker = Callable[[str, Path, Sequence[str]], list[str]]
 
 CHECK_S = 2.0
 
@@ -49,7 +54,7 @@ class Source:
     following: bool = False
 
 
-class SpecviewApp(App[None]):
+class SpecviewApp(PagedApp):
     """One screen over one session file; its recorder, if it has one, is a process of its own."""
 
     TITLE = "specview"
@@ -79,12 +84,14 @@ class SpecviewApp(App[None]):
         folder: Path | None = None,
         theme: Literal["dark", "light"] = "dark",
         command: CommandMaker = recorder_command,
+        survey: SurveyMaker = survey_command,
+        switches: SwitchFinder | None = None,
         clock: Callable[[], float] = time.monotonic,
         processor_clock: Callable[[], float] = time.process_time,
         stall_s: float = STALL_S,
         grace_s: float = 3.0,
     ) -> None:
-        super().__init__()
+        super().__init__(switches)
         self._source = source
         self._folder = folder or sessions_folder()
         self._first_theme = theme
@@ -94,7 +101,8 @@ class SpecviewApp(App[None]):
         self._file_live = Live(_first_state(source), name=source.path.name if source.path else "")
         self._update: Update | None = None
         self._what_if = WhatIf()
-        self._following = Following(self._in_thread, lambda update: self.post_message(self.Followed(update)))
+        self._survey = survey
+        self._following = Following(self.in_thread, lambda update: self.post_message(self.Followed(update)))
         self._view: DashboardView = empty_dashboard(self._file_live)
 
     # ------------------------------------------------------------------ life
@@ -194,11 +202,9 @@ class SpecviewApp(App[None]):
 
     def _follow(self, path: Path) -> None:
         self._shown, self._update, self._what_if = path, None, WhatIf()
+        self.clear_pages()
         self._following.start(path)
         self._show()
-
-    def _in_thread(self, work: Callable[[], None]) -> None:
-        self.run_worker(work, name="following", thread=True, exit_on_error=False)
 
     def on_specview_app_followed(self, message: Followed) -> None:
         """Show what the file says now."""
@@ -223,7 +229,7 @@ class SpecviewApp(App[None]):
     def _show(self) -> None:
         """Make the view and hand it to the screen; equal parts are not drawn again."""
         beside = "" if self._update is None else self._update.trouble
-        reckoning = self._reckoning
+        reckoning = self.reckoning
         looking = None if reckoning is None or not self._is_own() else self._looking.read()
         live = replace(self.live, trouble=self.live.trouble or beside, looking=looking)
         if reckoning is None:
@@ -236,10 +242,55 @@ class SpecviewApp(App[None]):
             trouble = trouble_of(reckoning.session, live)
         if self.is_running and self.screen_stack:
             self.dashboard.show(self._view, trouble)
+            self.show_page(self._view.status, live.trouble or trouble)
 
     @property
-    def _reckoning(self) -> Reckoning | None:
+    def reckoning(self) -> Reckoning | None:
+        """What the session on the screen says, once it is computed."""
         return None if self._update is None else self._update.reckoning
+
+    @property
+    def what_if(self) -> WhatIf:
+        """What is asked."""
+        return self._what_if
+
+    # ------------------------------------------------------- surveys
+
+    async def action_survey(self) -> None:
+        """Survey what passes over this model cost, into a new session."""
+        await self._start_survey("survey")
+
+    async def on_experiments_screen_wanted(self, message: ExperimentsScreen.Wanted) -> None:
+        """Try a switch of MLX, where it can be run."""
+        switch = self.switch_named(message.name)
+        if switch is None or not switch.runnable:
+            why = "" if switch is None else f": {switch.reason}"
+            self.notify(f"{message.name} cannot be run here{why}", markup=False)
+            return
+        await self._start_survey("experiment", "--switch", switch.name)
+
+    async def _start_survey(self, question: str, *options: str) -> None:
+        from ..engine.errors import SpecviewError
+        from ..profilers.record.store import new_session_path
+        from .again import model_options
+
+        reckoning = self.reckoning
+        try:
+            model = model_options(None if reckoning is None else reckoning.session.header, self._source.options)
+        except SpecviewError as error:
+            self.notify(str(error), markup=False, timeout=8)
+            return
+        if self._steersman.running:
+            if self._steersman.measures:
+                self.notify(f"The {self._steersman.measures} that runs has to end first; r stops it.", markup=False)
+                return
+            await self._steersman.stop()
+            self.notify("The recording was stopped, and is saved.", markup=False)
+        path = new_session_path(self._folder, question, datetime.now())
+        self._looking.restart()
+        self._shown = self._steersman.path = path
+        await self._steersman.start(path, self._survey(question, path, (*model, *options)), question)
+        self._follow(path)
 
     # ------------------------------------------------------- actions: recording
 
@@ -247,6 +298,9 @@ class SpecviewApp(App[None]):
         """Whether there is a recorder to steer and its session is on the screen; says so if not."""
         if not self._steersman.running:
             self.notify("Nothing is being recorded: r starts a recording.", markup=False)
+            return False
+        if self._steersman.measures:
+            self.notify(f"The {self._steersman.measures} cannot be steered: r stops it and records.", markup=False)
             return False
         if not self._is_own():
             self.notify("This is another session; the recording goes on: o takes you back to it.", markup=False)
@@ -281,7 +335,7 @@ class SpecviewApp(App[None]):
             await self._ask_recorder(f"Asked for k = {wish}: a run of its own begins.", "change", k=wish)
 
     def _k_now(self) -> int:
-        reckoning = self._reckoning
+        reckoning = self.reckoning
         if reckoning is not None and reckoning.ledger is not None:
             return reckoning.ledger.setting.k
         drafter = None if reckoning is None else reckoning.session.header.drafter
@@ -291,7 +345,7 @@ class SpecviewApp(App[None]):
         """Choose another drafter."""
         if not self._can_steer():
             return
-        reckoning = self._reckoning
+        reckoning = self.reckoning
         now = None if reckoning is None or reckoning.ledger is None else reckoning.ledger.setting.drafter
 
         async def chosen(drafter: str | None) -> None:
@@ -345,7 +399,7 @@ class SpecviewApp(App[None]):
 
     def action_what_if_p(self, by: int) -> None:
         """Ask what another p would change."""
-        if self._reckoning is None:
+        if self.reckoning is None:
             return
         from ..layouts.costs import moved_p
 
@@ -362,18 +416,23 @@ class SpecviewApp(App[None]):
                 self._ask(replace(self._what_if, k=None if k == curve.k else k))
 
     def action_measured(self) -> None:
-        """Back from a what-if to what was measured."""
-        self._ask(WhatIf())
+        """Back from a what-if to what was measured; on a page without one, to the dashboard."""
+        page = self.page
+        if page is not None and (page.NAME != "sweep" or self._what_if == WhatIf()):
+            self.action_dashboard()
+        else:
+            self._ask(WhatIf())
 
     def _ask(self, what_if: WhatIf) -> None:
         if what_if != self._what_if:
             self._what_if = what_if
             self._show()
-            if what_if != WhatIf():
+            if what_if != WhatIf() and self.page is None:
                 self.dashboard.reveal("break-even")
 
     def action_panel(self, index: int) -> None:
-        """Focus a panel."""
+        """Focus a panel of the dashboard, from a page too."""
+        self.action_dashboard()
         self.dashboard.choose(index)
 
     def action_next_panel(self, by: int) -> None:
@@ -392,12 +451,23 @@ class SpecviewApp(App[None]):
     def action_explain(self) -> None:
         """Explain the focused panel."""
         keys = [(key_name(a), a.name, a.help) for a in ACTIONS]
-        self.push_screen(HelpScreen(explanation(self.dashboard.chosen, self._view), keys))
+        page = self.page
+        if page is None:
+            told = explanation(self.dashboard.chosen, self._view)
+        else:
+            told = page.explanation()
+            keys = [(shown, name, words) for shown, name, words, _ in page.own_keys()] + keys
+        self.push_screen(HelpScreen(told, keys))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """In a window only its own keys work."""
+        """In a window only its own keys work; on a page those that mean something there."""
         ours = {a.action.split("(")[0] for a in ACTIONS} - {"quit", "dark", "next_panel"}
-        return not (action in ours and len(self.screen_stack) > 1)
+        if action not in ours or len(self.screen_stack) < 2:
+            return action != "dashboard"
+        top = self.screen_stack[-1]
+        if not isinstance(top, PageScreen) or action == "what_if_k":
+            return False
+        return action != "what_if_p" or top.NAME == "sweep"
 
 
 def _first_state(source: Source) -> LiveState:

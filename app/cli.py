@@ -67,6 +67,9 @@ def parser() -> argparse.ArgumentParser:
     show.add_argument("session", type=Path)
     show.add_argument("--json", action="store_true", help="one JSON object")
     show.add_argument("--chart", action="store_true", help="the break-even line and verify(n) as charts too")
+    show.add_argument(
+        "--baseline-tps", type=float, metavar="X", help="plain decode's tokens per second, where the session has none"
+    )
     watch = commands.add_parser("watch", help="the screen: a session, a growing file, or a recording of its own")
     watch.add_argument("session", type=Path, nargs="?", help="a session to open instead of recording one")
     watch.add_argument("--follow", type=Path, metavar="FILE", help="follow a session that another terminal writes")
@@ -118,7 +121,7 @@ def _add_record(command: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Carry out parsed options."""
     if options.command == "show":
-        return show_session(options.session, options.json, options.chart)
+        return show_session(options.session, options.json, options.chart, options.baseline_tps)
     if options.command == "doctor":
         from .examination import examine
 
@@ -150,24 +153,28 @@ def run(options: argparse.Namespace) -> int:
     return record_headless(options)
 
 
-def show_session(path: Path, as_json: bool, chart: bool = False) -> int:
-    """Print what a session says."""
+def show_session(path: Path, as_json: bool, chart: bool = False, baseline_tps: float | None = None) -> int:
+    """Print what a session says; `baseline_tps` is plain decode's speed, where the session has none."""
     from ..layouts.summary import as_object, summary_lines
-    from ..profilers.judge.ledger import ledger_of
     from ..profilers.record.session import read_session
 
+    if baseline_tps is not None and not 0 < baseline_tps < 1e9:
+        raise SpecviewError(f"--baseline-tps {baseline_tps:g} is no speed: give plain decode's tokens per second.")
     session = read_session(path)
-    ledger = ledger_of(session)
     if as_json:
-        print(json.dumps(as_object(session, ledger)))
-    else:
-        console = Console(highlight=False, markup=False, soft_wrap=True)
-        for line in summary_lines(session, ledger):
-            console.print(line)
-        if chart:
-            from ..layouts.plots import chart_lines
-            from ..layouts.views import reckon
+        print(json.dumps(as_object(session, baseline_tps=baseline_tps)))
+        return 0
+    console = Console(highlight=False, markup=False, soft_wrap=True)
+    for line in summary_lines(session, baseline_tps=baseline_tps):
+        console.print(line)
+    if chart:
+        from ..layouts.plots import chart_lines
+        from ..layouts.views import reckon
 
-            for line in ("", *chart_lines(ledger, reckon(session).share_by_drafted)):
-                console.print(line)
+        reckoning = reckon(session)
+        drawn = [reckoning.why_not or "There is nothing to draw: this session has no rounds."]
+        if reckoning.ledger is not None:
+            drawn = chart_lines(reckoning.ledger, reckoning.share_by_drafted)
+        for line in ("", *drawn):
+            console.print(line)
     return 0

@@ -60,7 +60,8 @@ def export_screen(app: SpecviewApp, session: Path | None, folder: Path) -> str:
     """Save the screen beside its session; returns the sentence that says where, or why not."""
     near = folder if session is None else session.parent
     stem = "specview" if session is None else session.name.split(".")[0]
-    name = f"{stem}-{app.size.width}x{app.size.height}"
+    page = "" if app.page is None else f"-{app.page.NAME}"
+    name = f"{stem}{page}-{app.size.width}x{app.size.height}"
     try:
         near.mkdir(parents=True, exist_ok=True)
         (near / f"{name}.svg").write_text(svg_of(app), encoding="utf-8")

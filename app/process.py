@@ -51,6 +51,11 @@ def recorder_command(path: Path, options: Sequence[str]) -> list[str]:
     return [sys.executable, "-m", "specview", "record", "--control", "--out", str(path), *options]
 
 
+def survey_command(question: str, path: Path, options: Sequence[str]) -> list[str]:
+    """The command line of a survey (survey, experiment …) that writes `path`, reports, and ends with its stdin."""
+    return [sys.executable, "-m", "specview", question, "--control", "--out", str(path), *options]
+
+
 def parsed_report(line: bytes) -> Report | Garbage:
     """What a line of the recorder's stdout says."""
     try:
@@ -83,12 +88,23 @@ def printable(text: str, limit: int = 120) -> str:
 
 
 class RecorderProcess:
-    """One recorder. `hear` is called with every report, in the loop that started it, and once with `Ended`."""
+    """One recorder. `hear` is called with every report, in the loop that started it, and once with `Ended`.
 
-    def __init__(self, command: Sequence[str], hear: Callable[[News], None], grace_s: float = GRACE_S) -> None:
+    `name` is what sentences call it, and `again` the key that starts it once more.
+    """
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        hear: Callable[[News], None],
+        grace_s: float = GRACE_S,
+        name: str = "recorder",
+        again: str = "r to record again",
+    ) -> None:
         self._command = list(command)
         self._hear = hear
         self._grace_s = grace_s
+        self._name, self._again = name, again
         self._process: asyncio.subprocess.Process | None = None
         self._tasks: list[asyncio.Task[None]] = []
         self._tail = b""
@@ -117,7 +133,9 @@ class RecorderProcess:
                 start_new_session=True,  # Ctrl-C in the terminal is the app's; the child ends with its stdin
             )
         except OSError as error:
-            self._hear(Ended(-1, f"The recorder cannot be started ({(error.strerror or 'unknown error').lower()})."))
+            self._hear(
+                Ended(-1, f"The {self._name} cannot be started ({(error.strerror or 'unknown error').lower()}).")
+            )
             return
         self._tasks = [asyncio.create_task(self._listen()), asyncio.create_task(self._keep_tail())]
 
@@ -190,4 +208,4 @@ class RecorderProcess:
                 how = f"by {signal.Signals(-code).name}"
         lines = self._tail.decode("utf-8", "replace").strip().splitlines()
         last = f" Its last words: {printable(lines[-1])}" if lines else ""
-        return f"The recorder ended {how}; what it had measured is here. Press r to record again.{last}"
+        return f"The {self._name} ended {how}; what it had measured is here. Press {self._again}.{last}"

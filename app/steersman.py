@@ -38,6 +38,7 @@ class Steersman:
         self._wished_k: int | None = None
         self.live = Live(state="loading")
         self.path: Path | None = None
+        self.measures = ""
 
     @property
     def running(self) -> bool:
@@ -49,14 +50,19 @@ class Steersman:
         """The recorder's process id, once there is one."""
         return None if self._process is None else self._process.pid
 
-    async def start(self, path: Path) -> None:
-        """Start a recorder that writes `path`."""
+    async def start(self, path: Path, survey: Sequence[str] = (), measures: str = "") -> None:
+        """Start a recorder that writes `path`, or the command line of a survey that `measures` only costs."""
         self._number += 1
         number = self._number
-        self.path, self.live = path, Live(state="loading", name=path.name)
+        self.path, self.live = path, Live(state="loading", name=path.name, measures=measures)
+        self.measures = measures
         self._garbage, self._wished_k, self._last_sign = 0, None, self._clock()
         self._process = RecorderProcess(
-            self._command(path, self._options), lambda news: self._tell(number, news), self._grace_s
+            survey or self._command(path, self._options),
+            lambda news: self._tell(number, news),
+            self._grace_s,
+            name=measures or "recorder",
+            again="y to survey again" if measures == "survey" else "r to record" if measures else "r to record again",
         )
         await self._process.start()
 
@@ -96,7 +102,10 @@ class Steersman:
         silent = self._clock() - self._last_sign
         if not self.running or self.live.state not in ("recording", "loading") or silent <= self._stall_s:
             return False
-        sentence = f"The recorder has been silent for {int(silent)} seconds. Press r to stop it and record again."
+        sentence = (
+            f"The {self.measures or 'recorder'} has been silent for {int(silent)} seconds. "
+            "Press r to stop it and record again."
+        )
         self.live = replace(self.live, state="stalled", trouble=sentence)
         return True
 
@@ -112,7 +121,9 @@ class Steersman:
         if isinstance(news, Garbage):
             self._garbage += 1
             times = "" if self._garbage == 1 else f" ({self._garbage} such lines)"
-            return replace(live, trouble=f"The recorder said what is no report{times}: “{news.text}”")
+            return replace(
+                live, trouble=f"The {self.measures or 'recorder'} said what is no report{times}: “{news.text}”"
+            )
         if isinstance(news, Ended):
             state: LiveState = "saved" if live.state == "saved" else "ended"
             return replace(live, state=state, trouble=news.sentence or live.trouble, progress=None)
@@ -122,7 +133,7 @@ class Steersman:
             return replace(live, state="loading", doing=news.what)
         if news.event == "progress":
             state = "paused" if live.state == "paused" else "recording"
-            return replace(live, state=state, progress=(news.prompts_done, news.prompts_all))
+            return replace(live, state=state, progress=(news.prompts_done, news.prompts_all), doing=news.what)
         if news.event == "session":
             return replace(live, state="recording")
         if news.event == "failed":

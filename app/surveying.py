@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -17,9 +19,9 @@ from rich.progress import Progress as ProgressBar
 
 from ..engine.errors import SpecviewError
 from ..profilers.record import records
-from ..profilers.record.session import read_session
+from ..profilers.record.session import Session, read_session
 from ..profilers.record.steering import Steering
-from ..profilers.record.store import SessionStore, new_session_path
+from ..profilers.record.store import SessionStore, StoreError, new_session_path
 from ..profilers.record.survey_plan import Part, Progress, SurveyError, SurveyPlan, numbers_of
 from .recording import NoBackendError, Reports, StopOnSignal
 from .settings import kept_folder, sessions_folder, shown_path
@@ -29,16 +31,23 @@ if TYPE_CHECKING:
 
 
 PIPED_COLUMNS = 160  # what is read by a file or another program need not fit a screen
+CURVE_WIDTHS = tuple(range(1, 17))
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One survey command: what it measures, and at which widths and how often where none are named."""
+    """One survey command: what it measures, and at which widths and how often where none are named.
+
+    `curve_widths` are those of its verify curve where it has others. `against_one`: its answer is a ratio to one
+    position, so that is measured whatever widths are named.
+    """
 
     help: str
     parts: tuple[Part, ...]
     widths: tuple[int, ...]
     repeats: int
+    curve_widths: tuple[int, ...] | None = None
+    against_one: bool = True
 
 
 QUESTIONS = {
@@ -53,11 +62,12 @@ QUESTIONS = {
         ("census", "replays"),
         (1, 2),
         5,
+        against_one=False,
     ),
     "curve": Question(
         "T_verify(n), marginal cost per position, and cliffs between widths",
         ("curve",),
-        tuple(range(1, 17)),
+        CURVE_WIDTHS,
         6,
     ),
     "floor": Question(
@@ -71,12 +81,14 @@ QUESTIONS = {
         ("calibration", "whole", "blocks", "census", "routes", "replays", "curve"),
         (1, 2),
         5,
+        CURVE_WIDTHS,
     ),
     "experiment": Question(
         "switches of MLX against the present setting, each in a process of its own, interleaved",
         ("experiment",),
         (1, 2),
         6,
+        against_one=False,
     ),
 }
 
@@ -105,7 +117,12 @@ def add_surveys(commands: Any) -> None:
         add("--experts", type=int, help="of a shape: how many experts to build")
         add("--dtype", choices=("float32", "float16", "bfloat16"), help="unquantised, in this dtype")
         add("--context", default="128", help="positions in the cache, several by commas (default 128)")
-        add("--widths", help=f"positions of a pass, as 1,2,4 or 1-16 (default {_shown(question.widths)})")
+        one = "; 1 is always among them" if question.against_one else ""
+        curve = f", the curve {_shown(question.curve_widths)}" if question.curve_widths else ""
+        add(
+            "--widths",
+            help=f"positions of a pass, as 1,2,4 or 1-16 (default {_shown(question.widths)}{curve}{one})",
+        )
         add("--repeats", type=int, default=question.repeats, help=f"(default {question.repeats})")
         add("--place-ms", type=float, default=300.0, help="time for each block place by the queued ruler (default 300)")
         add("--seed", type=int, default=0)
@@ -123,31 +140,72 @@ def _shown(widths: tuple[int, ...]) -> str:
 def survey(options: argparse.Namespace) -> int:
     """Measure, or read a session, and print the answer; returns the exit status."""
     question = QUESTIONS[options.command]
-    wide = None if sys.stdout.isatty() else PIPED_COLUMNS
-    console = Console(highlight=False, markup=False, width=wide)
     errors = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
     if options.control:
         return _controlled(options, question)
     path = options.session
     if path is None:
         path = _measured(options, question, errors)
+    try:
+        _print(options, read_session(path), path)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        with suppress(OSError):
+            sys.stdout.close()  # what it still holds would fail again at the end of the process
+        raise SurveyError(
+            f"The answer could not be written ({(error.strerror or 'unknown error').lower()}); {path.name} is "
+            f"whole: read it again with specview {options.command} {shown_path(path)}."
+        ) from error
+    return 0
+
+
+def _print(options: argparse.Namespace, session: Session, path: Path) -> None:
     from ..layouts.survey_tables import as_drawn, as_object
 
-    session = read_session(path)
     if options.json:
-        print(json.dumps({"session": path.name, **as_object(options.command, session)}))
-        return 0
+        found = {"session": path.name, **as_object(options.command, session)}
+        print(json.dumps(found, allow_nan=False))
+        return
+    named = sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdigit()
+    console = Console(highlight=False, markup=False, width=None if named else PIPED_COLUMNS)
     for drawing in as_drawn(options.command, session):
         console.print(drawing)
     if options.session is None:
         console.print(f"Saved: {shown_path(path)}", soft_wrap=True)
-    return 0
 
 
 def _measured(options: argparse.Namespace, question: Question, errors: Console) -> Path:
+    """Measure in front of a person: says on `errors` where a survey is that was stopped, and throws empty ones away."""
     plan = plan_of(options, question)
-    with _Bars(errors) as bars:
-        return _surveyed(options, plan, bars, Steering(), lambda path: None)[0]
+    made: list[Path] = []
+    try:
+        with _Bars(errors) as bars:
+            path, footer = _surveyed(options, plan, bars, Steering(), made.append)
+    except (StoreError, KeyboardInterrupt):  # a full disk has said already what is safe and where
+        _drop_if_empty(made)
+        raise
+    except SpecviewError as error:
+        if _drop_if_empty(made):
+            raise
+        raise SurveyError(f"{error} What was measured before is in {shown_path(made[0])}.") from error
+    if footer.status == "stopped":
+        if _drop_if_empty(made):
+            raise SurveyError("Stopped before anything was measured, so nothing is saved.")
+        errors.print(f"specview: stopped; what was measured is in {shown_path(path)}.")
+    return path
+
+
+def _drop_if_empty(made: Sequence[Path]) -> bool:
+    """Remove a file of this process that holds nothing but header and footer; True also where there is none."""
+    for path in made:
+        with suppress(SpecviewError, OSError):
+            session = read_session(path)
+            if any((session.probes, session.census, session.replays, session.experiments, session.calibrations)):
+                return False
+        path.unlink(missing_ok=True)
+    return True
 
 
 def _surveyed(
@@ -203,6 +261,9 @@ def plan_of(options: argparse.Namespace, question: Question) -> SurveyPlan:
     """The survey that command-line options ask for."""
     if options.shape is not None and options.model != "bundled":
         raise SurveyError("--shape builds an architecture and --model loads one: name one of them.")
+    widths = question.widths if options.widths is None else numbers_of(options.widths, "--widths")
+    if question.against_one and 1 not in widths and min(widths) > 0:
+        widths = (1, *widths)
     return SurveyPlan(
         parts=question.parts,
         model=options.model,
@@ -211,7 +272,8 @@ def plan_of(options: argparse.Namespace, question: Question) -> SurveyPlan:
         experts=options.experts,
         dtype=options.dtype,
         contexts=numbers_of(options.context, "--context"),
-        widths=question.widths if options.widths is None else numbers_of(options.widths, "--widths"),
+        widths=widths,
+        curve_widths=question.curve_widths if options.widths is None else None,
         repeats=options.repeats,
         place_ms=options.place_ms,
         experiments=tuple(getattr(options, "switch", ())),

@@ -36,11 +36,11 @@ def watch(options: argparse.Namespace) -> int:
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise NoTerminalError("The screen needs a terminal; specview show SESSION prints what a session says.")
     if options.follow is not None:
-        source = Source(options.follow, following=True)
+        source = Source(options.follow, options=recorder_options(options), following=True)
     elif options.session is not None:
         if not options.session.is_file():
             raise SpecviewError(f"There is no session {options.session.name}; press o inside specview for a list.")
-        source = Source(options.session)
+        source = Source(options.session, options=recorder_options(options))
     else:
         source = Source(options.out, record=True, options=recorder_options(options))
     app = SpecviewApp(source, theme="light" if options.light else "dark")

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
-from statistics import fmean, median
+from dataclasses import dataclass, replace
+from statistics import fmean
 
 from ..engine.errors import SpecviewError
 from ..profilers.judge.blocks_table import BlocksTable
 from ..profilers.judge.break_even import BreakEvenLine, break_even_line
+from ..profilers.judge.cliffs import staircase
+from ..profilers.judge.gap_parts import BOUNDARIES, BUILD, FENCE, REST, SUBMIT, UNQUEUED, gap_parts
 from ..profilers.judge.ledger import Ledger, Number
 from ..profilers.judge.numbers import MS
+from ..profilers.judge.ruler_sentences import ruler_sentences
+from ..profilers.judge.rulers import ruler_table
 from ..profilers.record.session import Session
 from . import figures
 from .view_models import (
@@ -18,6 +22,7 @@ from .view_models import (
     CategoryTime,
     Curve,
     DecodeView,
+    GapShare,
     RatioBar,
     VerifyView,
     WhatIf,
@@ -27,11 +32,45 @@ from .view_models import (
 NO_BLOCKS = "blocks are not measured in this session"
 CURVE_POINTS = 101
 P_STEP = 0.05
-CLIFF = 2.5  # times the usual step from one width to the next
 
 
-def decode_view(session: Session, ledger: Ledger | None, table: BlocksTable | None) -> DecodeView:
-    """A decode step: the synchronous whole graph, the sum of its blocks (queued where there is one), the gap."""
+@dataclass(frozen=True, slots=True)
+class Rulers:
+    """What other rulers say of a decode pass, in ms, what the gap is made of, and why the rulers disagree."""
+
+    pipelined_ms: float | None = None
+    hot_ms: float | None = None
+    gap_parts: tuple[GapShare, ...] = ()
+    sentences: tuple[str, ...] = ()
+
+
+NO_RULERS = Rulers()
+GAP_NAMES = {
+    BUILD: "build",
+    SUBMIT: "first submission",
+    FENCE: "sync",
+    BOUNDARIES: "outside blocks",
+    UNQUEUED: "not queued",
+    REST: "unattributed",
+}
+
+
+def rulers_of(session: Session) -> Rulers:
+    """The rulers of one position; nothing where the session holds too little."""
+    table, parts = ruler_table(session, 1), gap_parts(session, 1)
+    known = () if parts is None else (*parts.parts, parts.rest)
+    return Rulers(
+        pipelined_ms=None if table is None else table.pipelined.ms,
+        hot_ms=None if table is None else table.queued_hot.ms,
+        gap_parts=tuple(GapShare(GAP_NAMES[part.name], part.ms) for part in known if part.ms is not None),
+        sentences=ruler_sentences(session, 1),
+    )
+
+
+def decode_view(
+    session: Session, ledger: Ledger | None, table: BlocksTable | None, rulers: Rulers = NO_RULERS
+) -> DecodeView:
+    """A decode step: the synchronous whole graph, the sums of its blocks (queued where there is one), the gap."""
     passes = [
         p for p in session.probes if p.ruler == "whole" and p.part == "verify" and p.width == 1 and not p.pipelined
     ]
@@ -39,12 +78,13 @@ def decode_view(session: Session, ledger: Ledger | None, table: BlocksTable | No
     builds = [v * MS for p in passes for v in p.build_ns or ()]
     evals = [v * MS for p in passes for v in p.eval_ns or ()]
     whole = fmean(walls) if walls else None
-    pipelined = None if ledger is None or ledger.decode is None else ledger.decode.mean.estimate
+    pipelined = rulers.pipelined_ms if ledger is None or ledger.decode is None else ledger.decode.mean.estimate
     view = DecodeView(
         whole_ms=whole,
         pipelined_ms=pipelined,
         build_ms=fmean(builds) if builds else None,
         eval_ms=fmean(evals) if evals else None,
+        sentences=rulers.sentences,
     )
     if table is None:
         return replace(view, message=NO_BLOCKS) if walls else view
@@ -61,6 +101,8 @@ def decode_view(session: Session, ledger: Ledger | None, table: BlocksTable | No
         gap_of_sum=None if table.gap is None else table.gap.of_sum,
         gap_of_wall=None if table.gap is None else table.gap.of_wall,
         categories=tuple(CategoryTime(name, ms) for name, ms in times if ms is not None),
+        hot_ms=rulers.hot_ms,
+        gap_parts=rulers.gap_parts if table.gap is not None and queued else (),
     )
 
 
@@ -68,18 +110,23 @@ def _waiting(table: BlocksTable) -> str:
     return f"The gap waits for the queued ruler: {table.queued_places} of {table.places} places timed so far."
 
 
-def verify_view(ledger: Ledger | None, table: BlocksTable | None) -> VerifyView:
-    """Verify ÷ decode: by op category on one ruler, and T_verify(n) ÷ T_verify(1) of the whole graph."""
+def verify_view(
+    ledger: Ledger | None, table: BlocksTable | None, probed: Mapping[int, Number] | None = None
+) -> VerifyView:
+    """Verify ÷ decode: by op category on one ruler, and T_verify(n) ÷ T_verify(1) of the whole graph.
+
+    `probed` are the widths of a session that has no ledger.
+    """
     categories: tuple[RatioBar, ...] = ()
     rulers: set[str] = set()
     if table is not None:
         categories = tuple(RatioBar(r.category, r.ratio) for r in table.rows if r.ratio is not None)
         rulers = {str(r.ratio_ruler) for r in table.rows if r.ratio_ruler is not None}
-    widths: Mapping[int, Number] = {} if ledger is None else ledger.verify_by_width
+    widths: Mapping[int, Number] = (probed or {}) if ledger is None else ledger.verify_by_width
     single = widths.get(1)
     bars: tuple[RatioBar, ...] = ()
-    if ledger is not None and single is not None:
-        here = ledger.setting.k + 1
+    if single is not None:
+        here = 0 if ledger is None else ledger.setting.k + 1
         bars = tuple(RatioBar(str(n), w.mean.estimate / single.mean.estimate, n == here) for n, w in widths.items())
     return VerifyView(
         message="" if categories else NO_BLOCKS,
@@ -92,17 +139,8 @@ def verify_view(ledger: Ledger | None, table: BlocksTable | None) -> VerifyView:
 
 
 def _cliffs(widths: Mapping[int, Number]) -> tuple[str, ...]:
-    """The widths at which the next position costs far more than usual, beyond both intervals."""
-    neighbours = [(n, widths[n], widths[n + 1]) for n in widths if n + 1 in widths]
-    if len(neighbours) < 4:
-        return ()
-    usual = median(after.spread.median - before.spread.median for _, before, after in neighbours)
-    least = max(usual, 0.02 * min(w.mean.estimate for w in widths.values())) * CLIFF
-    return tuple(
-        str(n + 1)
-        for n, before, after in neighbours
-        if after.mean.low - before.mean.high > 0 and after.spread.median - before.spread.median > least
-    )
+    """The widths behind a cliff, as the Sweep screen finds them."""
+    return tuple(str(cliff.above) for cliff in staircase({n: each.mean for n, each in widths.items()}).cliffs)
 
 
 def break_even_view(ledger: Ledger | None, shares: Mapping[int, float], what_if: WhatIf) -> BreakEvenView:
@@ -158,6 +196,8 @@ def _curve(line: BreakEvenLine) -> Curve:
 def moved_p(view: BreakEvenView, by: int) -> float | None:
     """The next p to ask about, `by` steps of 0.05 on, on whole steps; None where nothing is measured."""
     now = view.what_if.p if view.what_if is not None else view.p
+    if now is None and view.unmeasured and view.curve is not None:
+        return 0.5
     if now is None:
         return None
     on_grid = round(now / P_STEP)

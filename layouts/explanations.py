@@ -45,13 +45,17 @@ def _decode(view: DashboardView) -> Explanation:
             f"gap {figures.bare_ms(decode.whole_ms)} − {figures.bare_ms(decode.sum_ms)} = {figures.ms(decode.gap_ms)}: "
             f"{figures.percent(decode.gap_of_sum)} of the sum, {figures.percent(decode.gap_of_wall)} of the wall"
         )
+    if decode.gap_parts:
+        numbers.append("gap = " + " + ".join(f"{part.name} {figures.bare_ms(part.ms)}" for part in decode.gap_parts))
+    numbers += decode.sentences
     return Explanation(
-        "Decode step · two rulers",
+        "Decode step · three rulers",
         (
             "The whole graph is one pass over one position, waited for. The blocks are the same pass cut into parts, "
             "each timed by itself; what the whole graph takes beyond them is in no block: the gap.",
             "Whoever sums blocks and divides by a whole-graph rate mixes two rulers, and a loss can look like a win.",
-            "queued: the slope over several copies of a block in one graph, without fences. "
+            "queued: the slope over several copies of a block in one graph, without fences, going round all layers; "
+            "one layer: the same with copies that stay at one layer, whose weights the cache may keep. "
             "fenced: a wait before and after each block, which costs time itself.",
         ),
         ("gap = whole graph (synchronous) − Σ blocks (queued)",),
@@ -87,6 +91,14 @@ def _verify(view: DashboardView) -> Explanation:
 def _break_even(view: DashboardView) -> Explanation:
     line = view.break_even
     numbers = []
+    if line.curve is not None and line.unmeasured:
+        numbers = [
+            line.note,
+            f"verify({line.curve.k + 1}) costs {figures.ms(line.curve.verify_ms)}, {figures.steps(line.verify_steps)}",
+            "no p breaks even at this verify"
+            if line.curve.crossing is None
+            else f"it breaks even from p = {figures.share(line.curve.crossing)} on, with drafts that cost nothing",
+        ]
     if line.curve is not None and line.limit_ms is not None:
         numbers = [
             f"{line.symbol} {figures.share(line.p)} [{figures.share(line.p_low)}, {figures.share(line.p_high)}], "
@@ -156,5 +168,5 @@ def _rounds(view: DashboardView) -> Explanation:
         ),
         ("T_round = T_verify(k+1) + T_draft + T_rest      R = T_round ÷ T_decode      S = E ÷ R",),
         tuple(f"{row.label}: {row.value}{f' ({row.remark})' if row.remark else ''}" for row in view.rounds.rows)
-        or ("Nothing is measured yet.",),
+        or (view.rounds.message or "Nothing is measured yet.",),
     )

@@ -20,6 +20,7 @@ WORDS: dict[HeadlineKind, str] = {
     "refused": "NO VERDICT",
     "measuring": "MEASURING",
     "problem": "PROBLEM",
+    "costs": "COSTS ONLY",
 }
 UNFINISHED = ("loading", "recording", "paused", "following", "waiting", "stalled")
 

@@ -5,14 +5,48 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
+from ..engine.errors import SpecviewError
+from ..profilers.judge.imported import ImportedVerdict
+from ..profilers.judge.imported_rows import imported_sheet
 from ..profilers.judge.ledger import Ledger, Number
+from ..profilers.judge.ledger_rows import LedgerSheet
+from ..profilers.judge.ledger_sheets import ledger_or_none, ledger_sheets, verdicts_beside
+from ..profilers.judge.recorded_rows import recorded_sheet
 from ..profilers.judge.statistics import Interval
 from ..profilers.record.session import Session
 from . import figures
+from .sheet_lines import rulers_lines, sheet_lines, sheets_object
 
 
-def summary_lines(session: Session, ledger: Ledger) -> list[str]:
-    """The verdict, the numbers under it, and whatever should be known about them; one statement a line."""
+def summary_lines(session: Session, ledger: Ledger | None = None, *, baseline_tps: float | None = None) -> list[str]:
+    """The verdict, the numbers under it, and whatever should be known about them; one statement a line.
+
+    Sessions of other engines, attached ones and surveys have a summary too; SpecviewError where there is no figure at
+    all. `ledger` is the session's where that is known already; `baseline_tps` stands for plain windows that it lacks.
+    """
+    ledger, sheets, verdicts = _known(session, ledger, baseline_tps)
+    if ledger is None or (verdicts and not ledger.segments):
+        return sheet_lines(session, sheets)
+    lines = _recorded_lines(session, ledger)
+    if verdicts:
+        lines += ["", *sheet_lines(session, [imported_sheet(session, verdict) for verdict in verdicts])]
+    return lines
+
+
+def _known(
+    session: Session, ledger: Ledger | None, baseline_tps: float | None
+) -> tuple[Ledger | None, tuple[LedgerSheet, ...], tuple[ImportedVerdict, ...]]:
+    """The ledger, every sheet, and the verdicts over windows."""
+    why_not = ""
+    if ledger is None:
+        ledger, why_not = ledger_or_none(session)
+    sheets = ledger_sheets(session, ledger, baseline_tps)
+    if ledger is None and not any(row.group != "guards" for sheet in sheets for row in sheet.rows):
+        raise SpecviewError(why_not)
+    return ledger, sheets, verdicts_beside(session, ledger, baseline_tps)
+
+
+def _recorded_lines(session: Session, ledger: Ledger) -> list[str]:
     return [
         ledger.verdict.sentence,
         _what(session, ledger),
@@ -20,6 +54,7 @@ def summary_lines(session: Session, ledger: Ledger) -> list[str]:
         *_acceptance(ledger),
         *_parts(ledger),
         *_prediction(ledger),
+        *_two_rulers(session, ledger),
         *_kinds(ledger),
         *_output(ledger),
         *_memory(ledger),
@@ -130,6 +165,11 @@ def _prediction(ledger: Ledger) -> list[str]:
     return [line, *(f"                 {reason}" for reason in ledger.prediction_reasons)]
 
 
+def _two_rulers(session: Session, ledger: Ledger) -> list[str]:
+    rulers = recorded_sheet(session, ledger).two_rulers
+    return [] if rulers is None else rulers_lines(rulers)
+
+
 def _kinds(ledger: Ledger) -> list[str]:
     if len(ledger.kinds) < 2:
         return []
@@ -195,8 +235,18 @@ def _state(session: Session, ledger: Ledger) -> list[str]:
     return lines
 
 
-def as_object(session: Session, ledger: Ledger) -> dict[str, Any]:
-    """Everything `summary_lines` says, and more, for programs. Times in ms, rates in tokens per second."""
+def as_object(session: Session, ledger: Ledger | None = None, *, baseline_tps: float | None = None) -> dict[str, Any]:
+    """Everything `summary_lines` says, and more, for programs. Times in ms, rates in tokens per second.
+
+    `sheets` are the ledger's rows; `imported` is what windows of another engine say, an answer for each group of like
+    ones; without rounds the fields of a recording are left out. SpecviewError where there is no figure at all.
+    """
+    ledger, sheets, verdicts = _known(session, ledger, baseline_tps)
+    told = sheets_object(session, sheets, verdicts)
+    return told if ledger is None else {**_recorded_object(session, ledger), **told}
+
+
+def _recorded_object(session: Session, ledger: Ledger) -> dict[str, Any]:
     counts = ledger.acceptance
     header = session.header
     refused = ledger.distrusted

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from textual.theme import Theme
 
-STYLES = tuple(Path(__file__).parent / "screens" / name for name in ("dashboard.tcss", "windows.tcss"))
+NAMES = ("dashboard.tcss", "windows.tcss", "pages.tcss", "ops.tcss", "sweep.tcss", "experiments.tcss")
+STYLES = tuple(Path(__file__).parent / "screens" / name for name in NAMES)
 
 DARK_NAMES = {
     "verdict": "#a0a8b0",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-HeadlineKind = Literal["wins", "loses", "cannot_win", "too_close", "refused", "measuring", "problem"]
+HeadlineKind = Literal["wins", "loses", "cannot_win", "too_close", "refused", "measuring", "problem", "costs"]
 LiveState = Literal["loading", "recording", "paused", "stalled", "following", "saved", "ended", "waiting"]
 PieceKind = Literal["accepted", "own", "rejected", "plain", "mark"]
 Tone = Literal["", "good", "bad", "warn", "quiet"]
@@ -15,8 +15,9 @@ Tone = Literal["", "good", "bad", "warn", "quiet"]
 class Live:
     """What the app knows beside the file: what its recorder does, and what looking costs.
 
-    `progress` is prompts done and prompts planned; `looking` is this app's
-    share of all cores; `trouble` is a sentence about the recorder or the file.
+    `progress` is prompts done and prompts planned, or of a survey the timings of its part; `looking` is this app's
+    share of all cores; `trouble` is a sentence about the recorder or the file. `measures` is what the recorder
+    measures, where that is a survey or an experiment.
     """
 
     state: LiveState = "waiting"
@@ -25,6 +26,7 @@ class Live:
     progress: tuple[float, int] | None = None
     trouble: str = ""
     looking: float | None = None
+    measures: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +68,21 @@ class CategoryTime:
 
 
 @dataclass(frozen=True, slots=True)
-class DecodeView:
-    """A decode step by two rulers: the whole graph, synchronous, and the sum of its blocks.
+class GapShare:
+    """One part of the gap in ms, below zero where it shortens the wall."""
 
-    `gap_of_sum` and `gap_of_wall` are shares. `waiting` says what the gap
-    still waits for. Without blocks `message` says so and the whole-graph
-    numbers stand alone.
+    name: str
+    ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class DecodeView:
+    """A decode step by three rulers: the whole graph, its blocks between fences, and its blocks by slope.
+
+    `sum_ms` is of blocks with layers cycled, `hot_ms` of copies that stay at one layer. `gap_of_sum` and
+    `gap_of_wall` are shares, `gap_parts` what the gap is made of where that is known. `waiting` says what the gap
+    still waits for, `sentences` why the rulers disagree. Without blocks `message` says so and the whole-graph numbers
+    stand alone.
     """
 
     message: str = ""
@@ -88,6 +99,9 @@ class DecodeView:
     gap_of_sum: float | None = None
     gap_of_wall: float | None = None
     categories: tuple[CategoryTime, ...] = ()
+    hot_ms: float | None = None
+    gap_parts: tuple[GapShare, ...] = ()
+    sentences: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +117,7 @@ class RatioBar:
 class VerifyView:
     """Verify ÷ decode by op category at `width` positions, and of the whole graph by width.
 
-    Widths are the measured ones only; a cliff shows as a jump between neighbours.
+    Widths are the measured ones only; a cliff shows as a jump between neighbours. `no_widths` stands where none is.
     """
 
     message: str = ""
@@ -112,6 +126,7 @@ class VerifyView:
     categories: tuple[RatioBar, ...] = ()
     widths: tuple[RatioBar, ...] = ()
     cliffs: tuple[str, ...] = ()
+    no_widths: str = "Widths are not measured yet: probes run between segments."
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +157,8 @@ class WhatIfView:
 class BreakEvenView:
     """The break-even line with the measured point and its interval; `message` where it cannot be drawn.
 
-    `symbol` is p at k = 1 and α, the conditional acceptance, at longer drafts, where the two differ.
+    `unmeasured`: nothing was generated, so there is a line and no point on it. `symbol` is p at k = 1 and α, the
+    conditional acceptance, at longer drafts, where the two differ.
     """
 
     message: str = ""
@@ -155,6 +171,7 @@ class BreakEvenView:
     verify_steps: float | None = None
     symbol: str = "p"
     note: str = ""
+    unmeasured: bool = False
     what_if: WhatIfView | None = None
     what_if_message: str = ""
 
@@ -188,9 +205,10 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class RoundsView:
-    """The numbers of the rounds, one a row."""
+    """The numbers of the rounds, one a row; `message` says what is missing."""
 
     rows: tuple[Row, ...] = ()
+    message: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..engine.errors import SpecviewError
 from ..engine.limits import LONGEST_DRAFT
@@ -11,7 +11,17 @@ from ..profilers.judge.blocks_table import BlocksTable, blocks_table
 from ..profilers.judge.ledger import Ledger, ledger_of
 from ..profilers.record.session import Session
 from . import figures
-from .costs import break_even_view, decode_view, verify_view
+from .costs import NO_RULERS, Rulers, break_even_view, decode_view, rulers_of, verify_view
+from .costs_only import (
+    NO_PASSES,
+    CostsFacts,
+    costs_facts,
+    costs_headline,
+    costs_line,
+    costs_rounds,
+    costs_stream,
+    is_costs_only,
+)
 from .headline import headline, known_headline
 from .rounds import rounds_view
 from .states import WORDS
@@ -23,7 +33,8 @@ from .view_models import DashboardView, Live, StatusView, StreamView, WhatIf
 class Reckoning:
     """What a session says once its numbers are computed; `why_not` where they could not be.
 
-    Computing takes tens of milliseconds and is done off the screen's thread; every view is made from this.
+    `costs` are those of a survey, in which nothing is generated. Computing takes tens of milliseconds and is done off
+    the screen's thread; every view is made from this.
     """
 
     session: Session
@@ -32,14 +43,19 @@ class Reckoning:
     share_by_drafted: Mapping[int, float]
     stream: StreamView
     why_not: str = ""
+    rulers: Rulers = NO_RULERS
+    costs: CostsFacts | None = None
 
 
 def reckon(session: Session) -> Reckoning:
     """Compute everything a session says. Whatever it holds, this returns: an unfit session is a state, not a crash."""
-    ledger, why_not, shares = None, "", {}
+    ledger, why_not, shares, costs = None, "", {}, None
     try:
-        ledger = ledger_of(session)
-        shares = _shares(session, ledger)
+        if is_costs_only(session):
+            costs = costs_facts(session)
+        else:
+            ledger = ledger_of(session)
+            shares = _shares(session, ledger)
     except SpecviewError as error:
         why_not = str(error)
     except (ArithmeticError, ValueError) as error:
@@ -48,7 +64,12 @@ def reckon(session: Session) -> Reckoning:
         blocks = blocks_table(session, None if ledger is None else ledger.setting.k + 1)
     except (SpecviewError, ArithmeticError, ValueError):
         blocks = None
-    return Reckoning(session, ledger, blocks, shares, stream_view(session), why_not)
+    try:
+        rulers = rulers_of(session)
+    except (SpecviewError, ArithmeticError, ValueError):
+        rulers = NO_RULERS
+    stream = stream_view(session) if costs is None else costs_stream()
+    return Reckoning(session, ledger, blocks, shares, stream, why_not, rulers, costs)
 
 
 def _shares(session: Session, ledger: Ledger) -> dict[int, float]:
@@ -66,16 +87,34 @@ def _shares(session: Session, ledger: Ledger) -> dict[int, float]:
 def dashboard(reckoning: Reckoning, live: Live, what_if: WhatIf) -> DashboardView:
     """Everything on the main screen."""
     session, ledger = reckoning.session, reckoning.ledger
+    if reckoning.costs is not None:
+        return _costs_only(reckoning, reckoning.costs, live, what_if)
     break_even = break_even_view(ledger, reckoning.share_by_drafted, what_if)
     shown = known_headline(live, reckoning.why_not) if ledger is None else headline(ledger, live, break_even)
     return DashboardView(
         status=_status(session, ledger, live),
         headline=shown,
-        decode=decode_view(session, ledger, reckoning.blocks),
+        decode=decode_view(session, ledger, reckoning.blocks, reckoning.rulers),
         verify=verify_view(ledger, reckoning.blocks),
         break_even=break_even,
         stream=reckoning.stream,
         rounds=rounds_view(session, ledger, live),
+    )
+
+
+def _costs_only(reckoning: Reckoning, costs: CostsFacts, live: Live, what_if: WhatIf) -> DashboardView:
+    session = reckoning.session
+    decode = decode_view(session, None, reckoning.blocks, reckoning.rulers)
+    if decode.whole_ms is None and decode.sum_ms is None:
+        decode = replace(decode, message=NO_PASSES)
+    return DashboardView(
+        status=_status(session, None, live),
+        headline=costs_headline(session, costs, live),
+        decode=decode,
+        verify=replace(verify_view(None, reckoning.blocks, dict(costs.widths)), no_widths=NO_PASSES),
+        break_even=costs_line(costs, what_if),
+        stream=reckoning.stream,
+        rounds=costs_rounds(session, rounds_view(session, None, live)),
     )
 
 
@@ -99,8 +138,11 @@ def _status(session: Session, ledger: Ledger | None, live: Live) -> StatusView:
     header = session.header
     drafter, k, rule = _setting(session, ledger)
     model = header.model.id if header.model.quantisation is None else f"{header.model.id} {header.model.quantisation}"
-    parts = [model, f"{drafter} k={k}", rule, header.environment.device or ""]
+    drafts = "costs only" if is_costs_only(session) else f"{drafter} k={k}"
+    parts = [model, drafts, rule, header.environment.device or ""]
     word = WORDS[live.state]
+    if live.measures and live.doing and live.state in ("loading", "recording"):
+        word = f"{'◌ loading' if live.state == 'loading' else '●'} {live.doing}"
     if live.state == "saved":
         word = f"{word}, {session.status}"
     return StatusView(

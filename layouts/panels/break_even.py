@@ -27,7 +27,7 @@ class BreakEvenPanel(Panel[BreakEvenView]):
 
     def draw(self, view: BreakEvenView, width: int, height: int) -> list[Line]:
         """Legend, chart, and what it says."""
-        if view.curve is None or view.p is None or view.limit_ms is None:
+        if view.curve is None or (not view.unmeasured and (view.p is None or view.limit_ms is None)):
             return wrapped(view.message, width, "quiet")
         words = _words(view, width)
         if height < ROOMY and view.what_if is None and not view.what_if_message:
@@ -39,6 +39,17 @@ class BreakEvenPanel(Panel[BreakEvenView]):
 
 def _legend(view: BreakEvenView, width: int) -> list[Line]:
     assert view.curve is not None
+    point = (
+        line(("no point: nothing was accepted here  ", "quiet"), (f"ms over {view.symbol}", "quiet"))
+        if view.unmeasured
+        else line(
+            ("●", "measured-point"),
+            f" {view.symbol} {figures.share(view.p)}  ",
+            ("░", "band"),
+            f" {figures.share(view.p_low)}–{figures.share(view.p_high)}  ",
+            (f"ms over {view.symbol}", "quiet"),
+        )
+    )
     return [
         line(
             ("⠒⠒ ", "limit"),
@@ -46,13 +57,7 @@ def _legend(view: BreakEvenView, width: int) -> list[Line]:
             ("── ", "measured"),
             f"verify({view.curve.k + 1}) {figures.bare_ms(view.curve.verify_ms)}",
         ),
-        line(
-            ("●", "measured-point"),
-            f" {view.symbol} {figures.share(view.p)}  ",
-            ("░", "band"),
-            f" {figures.share(view.p_low)}–{figures.share(view.p_high)}  ",
-            (f"ms over {view.symbol}", "quiet"),
-        ),
+        point,
     ]
 
 
@@ -73,10 +78,10 @@ def _words(view: BreakEvenView, width: int) -> list[Line]:
 
 
 def _plot(view: BreakEvenView) -> Plot:
-    assert view.curve is not None and view.p is not None
+    assert view.curve is not None
     curves = [(view.curve.limits_ms, "limit")]
     levels = [(view.curve.verify_ms, "─", "measured")]
-    marks = [Mark(view.p, view.curve.verify_ms, "●", "│", "measured")]
+    marks = [] if view.p is None else [Mark(view.p, view.curve.verify_ms, "●", "│", "measured")]
     answer = view.what_if
     if answer is not None:
         if answer.k != view.curve.k:

@@ -1,4 +1,4 @@
-"""A decode step by two rulers, and the gap between them."""
+"""A decode step by three rulers, the gap between them, and what it is made of."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from .panel import CATEGORY_TONES, SHORT_NAMES, Panel
 
 LABEL = 13
 VALUE = 7
+LEAST_FOR_HOT = 10  # rows beside the categories
 
 
 class DecodePanel(Panel[DecodeView]):
-    """Whole graph, sum of blocks, gap; then each op category."""
+    """Whole graph, sums of blocks, gap; then each op category."""
 
-    NAME: ClassVar[str] = "Decode step · two rulers"
+    NAME: ClassVar[str] = "Decode step · three rulers"
 
     def titles(self, view: DecodeView) -> tuple[str, str]:
         """The subtitle names unit and ruler."""
@@ -26,10 +27,10 @@ class DecodePanel(Panel[DecodeView]):
     def draw(self, view: DecodeView, width: int, height: int) -> list[Line]:
         """Bars on one scale, values at the right."""
         if view.whole_ms is None and view.sum_ms is None:
-            return wrapped("Not measured yet: probes run between segments.", width, "quiet")
+            return wrapped(view.message or "Not measured yet: probes run between segments.", width, "quiet")
         full = max(view.whole_ms or 0.0, view.sum_ms or 0.0, view.pipelined_ms or 0.0)
         room = max(4, width - LABEL - VALUE - 1)
-        lines = _whole(view, full, room)
+        lines = _whole(view, full, room, height)
         if view.sum_ms is None:
             return [*lines, EMPTY, *wrapped(view.message, width, "quiet"), EMPTY, *_build(view, width)]
         if view.pipelined_ms is not None:
@@ -54,7 +55,8 @@ def _row(label: str, tone: str, drawn: Line, value: float | None, room: int, val
     )
 
 
-def _whole(view: DecodeView, full: float, room: int) -> list[Line]:
+def _whole(view: DecodeView, full: float, room: int, height: int) -> list[Line]:
+    """The rulers; those that explain rather than compare only where there is room for them."""
     lines = []
     if view.whole_ms is not None:
         lines.append(
@@ -66,12 +68,23 @@ def _whole(view: DecodeView, full: float, room: int) -> list[Line]:
             lines.append(_row("pipelined", "", drawn, view.pipelined_ms, room))
         return lines
     parts = [(CATEGORY_TONES.get(c.category, "cat-misc"), c.ms) for c in view.categories]
-    lines.append(_row("Σ blocks", "strong", stacked(parts, full, room), view.sum_ms, room))
+    lines.append(
+        _row(
+            "Σ queued" if view.ruler == "queued" else "Σ fenced",
+            "strong",
+            stacked(parts, full, room),
+            view.sum_ms,
+            room,
+        )
+    )
     if view.gap_ms is not None:
         lines += _gap(view, full, room)
     if view.fenced_ms is not None:
         drawn = line((bar(view.fenced_ms, full, room), "quiet"))
         lines.append(_row("Σ fenced", "quiet", drawn, view.fenced_ms, room, "quiet"))
+    if view.hot_ms is not None and height >= len(view.categories) + LEAST_FOR_HOT:
+        drawn = line((bar(view.hot_ms, full, room), "quiet"))
+        lines.append(_row("Σ one layer", "quiet", drawn, view.hot_ms, room, "quiet"))
     return lines
 
 
@@ -92,6 +105,9 @@ def _gap_parts(view: DecodeView, width: int) -> list[Line]:
         return wrapped(view.waiting, width, "quiet")
     if view.gap_ms < 0:
         return wrapped("The blocks take longer alone than inside the graph: there is no gap to split.", width, "quiet")
+    if view.gap_parts:
+        known = " · ".join(f"{part.name} {figures.bare_ms(part.ms)}" for part in view.gap_parts)
+        return wrapped(f"gap is {known}", width, "quiet", indent=7)
     parts, left_over = [], view.gap_ms
     for name, value in (("build", view.build_ms), ("sync", view.fence_ms)):
         if value is not None:

@@ -22,7 +22,7 @@ class RoundsPanel(Panel[RoundsView]):
         """A row each; a value that does not fit goes on in the next line."""
         if not view.rows:
             return wrapped("Nothing is measured yet.", width, "quiet")
-        lines: list[Line] = []
+        lines: list[Line] = wrapped(view.message, width, "quiet") if view.message else []
         for row in view.rows:
             room = width - LABEL
             if cell_len(row.value) > room:

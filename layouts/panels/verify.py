@@ -35,7 +35,7 @@ class VerifyPanel(Panel[VerifyView]):
         elif view.message and view.widths:
             lines += wrapped(view.message, width, "quiet")
         if not view.widths:
-            return [*lines, *wrapped("Widths are not measured yet: probes run between segments.", width, "quiet")]
+            return [*lines, *wrapped(view.no_widths, width, "quiet")]
         if lines:
             lines.append(EMPTY)
         lines.append(line((left("positions n", LABEL), "quiet"), ("verify(n) ÷ decode", "quiet")))

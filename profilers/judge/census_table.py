@@ -69,9 +69,12 @@ def census_widths(session: Session) -> tuple[int, ...]:
 
 
 def _latest(session: Session, width: int) -> tuple[Census, ...]:
-    """The rows at a width; a census taken again replaces the one before, so the last of equal rows counts."""
+    """The rows at a width; a census taken again, or at another context, replaces the one before."""
+    rows = [r for r in session.census if r.width == width]
     last = {
-        (r.block, r.category, r.detail, r.primitive, r.inputs, r.outputs): r for r in session.census if r.width == width
+        (r.block, r.category, r.detail, r.primitive, r.inputs, r.outputs, r.method): r
+        for r in rows
+        if r.context == rows[-1].context
     }
     return tuple(last.values())
 

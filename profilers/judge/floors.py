@@ -80,10 +80,14 @@ def floors_of(
     `layer_scale` multiplies what a place demands, for a model of which not all layers were built.
     """
     if not session.demands:
-        return NoFloor("This session holds no demands, so there is no floor; record it again with the census.")
+        return NoFloor(
+            "This session holds no demands, so it has no floor: specview floor takes the census they come from."
+        )
     ceilings = ceilings_of(session)
     if ceilings is None:
-        return NoFloor("No bandwidth was calibrated, so there is no floor; run a calibration on this machine first.")
+        return NoFloor(
+            "No bandwidth was calibrated, so there is no floor: specview floor makes that calibration first."
+        )
     wanted = context if context is not None else _timed_context(session)
     contexts = sorted({d.context for d in session.demands})
     return Floors(session, ceilings, nearest(contexts, wanted), state, layer_scale)

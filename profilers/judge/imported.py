@@ -7,22 +7,21 @@ baseline, counts give E, whole passes the verify curve. Repeated windows give th
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Any
 
 from ...engine.errors import SpecviewError
 from ..record.records import Counters
 from ..record.session import Session
-from .acceptance import AcceptanceKind
 from .appraisal.cautions import Warned
 from .appraisal.judgement import Answer, judge_facts
-from .numbers import MS, whole_probes
-from .statistics import Interval, Spread, median_and_mad, wilson
+from .imported_acceptance import KnownAcceptance, known_acceptance
+from .imported_facts import PartTime, counted_facts, facts_of_parts, parts_of, passes_alone
+from .statistics import Interval, Spread, median_and_mad
 from .two_rulers import BlockSums, TwoRulers, block_sums, two_rulers
 from .windows import Group, Manner, Speeds, groups_of, speeds_of, tokens_per_second
 
-LONGEST_POSITIONS = 1024
 HOW_TO_BASELINE = "record a window with drafts off, or give --baseline-tps"
 
 
@@ -41,27 +40,6 @@ class Speed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KnownAcceptance:
-    """Acceptance of one kind: one value, or one by position; `inferred` where one α was taken for all positions."""
-
-    kind: AcceptanceKind
-    values: tuple[float, ...]
-    interval: Interval | None = None
-    n: int | None = None
-    inferred: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PartTime:
-    """A part of a round in ms, the mean over `rounds`, as the engine itself timed it."""
-
-    name: str
-    ms: float
-    rounds: int
-    derived: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ImportedVerdict:
     """What one group of like windows says; None or empty where it says nothing.
 
@@ -71,7 +49,7 @@ class ImportedVerdict:
     that were computed before they came here.
     """
 
-    manner: Manner | None
+    manner: Manner
     windows: int
     plain_windows: int
     plain: Speed | None = None
@@ -113,16 +91,19 @@ class ImportedVerdict:
         return Interval(value, low, high, 0.95, units)
 
 
-def imported_verdicts(session: Session, baseline_tps: float | None = None) -> tuple[ImportedVerdict, ...]:
+def imported_verdicts(
+    session: Session, baseline_tps: float | None = None, *, with_runs: bool = True
+) -> tuple[ImportedVerdict, ...]:
     """A verdict for every group of like windows, in order; empty where the session holds none.
 
-    `baseline_tps` stands for plain windows where someone knows the speed without drafts from elsewhere.
+    `baseline_tps` stands for plain windows where someone knows the speed without drafts from elsewhere; `with_runs`
+    takes the session's own runs as windows too.
     """
-    return tuple(_judged(session, group, baseline_tps) for group in groups_of(session))
+    return tuple(_judged(session, group, baseline_tps) for group in groups_of(session, with_runs=with_runs))
 
 
 def _judged(session: Session, group: Group, baseline_tps: float | None) -> ImportedVerdict:
-    speeds = speeds_of(group)
+    speeds = speeds_of(group) if baseline_tps is None else replace(speeds_of(group), plain=(baseline_tps,), pairs=False)
     batched = _batched(group)
     plain = (
         Speed(tokens_per_second=baseline_tps, spread=Spread(baseline_tps, 0.0, 1), given=True)
@@ -130,33 +111,32 @@ def _judged(session: Session, group: Group, baseline_tps: float | None) -> Impor
         else _speed(group.plain)
     )
     drafting = _speed(group.drafting)
-    facts = _counted_facts(group)
-    passes = _passes(session, group.manner)
-    k = None if group.manner is None else group.manner.k
+    facts = counted_facts(group)
+    passes = passes_alone(session, group.manner)
+    k = group.manner.k
     usable = not batched
     timed = dict(facts)
     if usable and plain is not None:
-        timed["decode_tps"] = [baseline_tps] if baseline_tps else list(speeds.plain)
+        timed["decode_tps"] = list(speeds.plain)
     if usable and drafting is not None:
         timed["speculative_tps"] = list(speeds.drafting)
-    parts = _parts(group.drafting)
+    parts = parts_of(group.drafting)
     alone = {**facts, **{name: timed[name] for name in ("decode_tps",) if name in timed}, **passes}
     if drafting is None and usable:
-        timed |= passes or _part_facts(parts, k)
+        own = facts_of_parts(parts, k)
+        timed |= {**own, **passes}
+        if "verify_ms" in timed:
+            timed["verify_ms"] = {**own.get("verify_ms", {}), **passes.get("verify_ms", {})}
     elif usable and "verify_ms" in passes:
         timed["verify_ms"] = passes["verify_ms"]
     blocks = None if k is None else block_sums(session, k + 1)
     no_verify = not any(name in timed for name in ("speculative_tps", "verify_ms", "round_ms"))
-    if blocks is not None and usable and no_verify:
-        timed |= {
-            "block_sum_ms": blocks.single_ms,
-            "verify_ruler": "block_sum",
-            **(
-                {"verify_passes": (k or 0) + 1}
-                if blocks.verify_ms is None
-                else {"verify_ms": {str((k or 0) + 1): blocks.verify_ms}}
-            ),
-        }
+    if blocks is not None and usable and no_verify and k is not None:
+        timed |= {"block_sum_ms": blocks.single_ms, "verify_ruler": "block_sum"}
+        if blocks.verify_ms is None:
+            timed["verify_passes"] = k + 1
+        else:
+            timed["verify_ms"] = {str(k + 1): blocks.verify_ms}
     answer, trouble = _appraised(timed) if group.drafting or passes else (None, "")
     predicted, error = _prediction(alone, passes, k, drafting) if usable else (None, None)
     verdict = None if answer is None or not group.drafting else answer.verdict
@@ -164,6 +144,7 @@ def _judged(session: Session, group: Group, baseline_tps: float | None) -> Impor
     if batched:
         verdict, warnings = "refused", (batched, *warnings)
     missing = _missing(group, timed, answer, plain, drafting, batched=batched is not None)
+    rulers = _rulers(answer, plain, passes, parts, blocks, k) if usable else None
     return ImportedVerdict(
         manner=group.manner,
         windows=len(group.drafting),
@@ -174,15 +155,15 @@ def _judged(session: Session, group: Group, baseline_tps: float | None) -> Impor
         rounds=_sum(group.drafting, "rounds"),
         drafted=_sum(group.drafting, "drafted"),
         accepted=_sum(group.drafting, "accepted"),
-        acceptance=_acceptance(group, answer),
+        acceptance=known_acceptance(answer),
         parts=parts,
         answer=answer,
         predicted=predicted,
         prediction_error=error,
-        two_rulers=_rulers(answer, plain, passes, parts, blocks, k) if usable else None,
+        two_rulers=rulers,
         throughput=_throughput(group, plain, drafting) if batched else None,
         verdict=verdict,
-        sentence=_sentence(verdict, answer, batched, missing, trouble, plain_only=not group.drafting),
+        sentence=_sentence(verdict, answer, batched, rulers, missing, trouble, plain_only=not group.drafting),
         warnings=warnings,
         missing=missing,
         derived=tuple(dict.fromkeys(name for w in (*group.drafting, *group.plain) for name in w.derived)),
@@ -199,89 +180,6 @@ def _appraised(facts: Mapping[str, Any]) -> tuple[Answer | None, str]:
         return None, str(error)
     except (ArithmeticError, ValueError) as error:
         return None, f"The figures do not fit together ({error})."
-
-
-def _counted_facts(group: Group) -> dict[str, Any]:
-    """Acceptance, k and sampling of the drafting windows, as the appraisal names them."""
-    manner = group.manner
-    if manner is None:
-        return {}
-    facts: dict[str, Any] = {}
-    for name in ("k", "temperature", "rule"):
-        if getattr(manner, name) is not None:
-            facts[name] = getattr(manner, name)
-    counted = [w for w in group.drafting if w.accepted is not None and (w.rounds or w.drafted)]
-    acceptance: dict[str, Any] = {}
-    if counted:
-        for name in ("accepted", "rounds", "drafted"):
-            values = [getattr(w, name) for w in counted]
-            if all(v is not None for v in values):
-                acceptance[name] = sum(values)
-        positions = _positions(counted, manner.k)
-        if positions:
-            acceptance |= {"kind": "cumulative", "positions": list(positions)}
-    else:
-        said = [w for w in group.drafting if w.tokens_per_round]
-        if said:
-            # a window counts by its tokens where all say how many
-            weights = [float(w.tokens or 0) for w in said]
-            weights = weights if all(weights) else [1.0] * len(said)
-            rounds = sum(weight / (w.tokens_per_round or 1.0) for weight, w in zip(weights, said, strict=True))
-            facts["tokens_per_round"] = sum(weights) / rounds
-    if acceptance:
-        facts["acceptance"] = acceptance
-    return facts
-
-
-def _positions(windows: Sequence[Counters], k: int | None) -> tuple[float, ...]:
-    """Cumulative acceptance by position, over windows that count it and their rounds."""
-    known = [w for w in windows if w.accepted_by_position and w.rounds]
-    rounds = sum(w.rounds or 0 for w in known)
-    if not known or len(known) < len(windows):
-        return ()
-    longest = min(max(len(w.accepted_by_position or ()) for w in known), k or LONGEST_POSITIONS, LONGEST_POSITIONS)
-    counts = [
-        sum((w.accepted_by_position or ())[i : i + 1][0] if len(w.accepted_by_position or ()) > i else 0 for w in known)
-        for i in range(max(longest, min(k or 0, LONGEST_POSITIONS)))
-    ]
-    return tuple(min(1.0, count / rounds) for count in counts)
-
-
-def _passes(session: Session, manner: Manner | None) -> dict[str, Any]:
-    """Whole passes timed alone: verify by width and a drafter step, in ms; those of one sequence only."""
-    if manner is not None and manner.batch is not None and manner.batch > 1:
-        return {}
-    verify = {str(w): fmean(ns) * MS for w, ns in sorted(whole_probes(session, "verify").items()) if ns}
-    draft = whole_probes(session, "draft").get(1)
-    found: dict[str, Any] = {"verify_ms": verify} if verify else {}
-    if draft:
-        found["draft_step_ms"] = fmean(draft) * MS
-    return found
-
-
-def _parts(windows: Sequence[Counters]) -> tuple[PartTime, ...]:
-    """Draft, verify and rest of a round by the engine's own clock."""
-    found = []
-    for name, field in (("draft", "draft_ns"), ("verify", "verify_ns"), ("rest", "rest_ns"), ("round", "elapsed_ns")):
-        known = [w for w in windows if getattr(w, field) and w.rounds]
-        if not known or (name == "round" and any((w.batch or 1) > 1 for w in known)):
-            continue
-        rounds = sum(w.rounds or 0 for w in known)
-        ms = sum(getattr(w, field) for w in known) * MS / rounds
-        found.append(PartTime(name=name, ms=ms, rounds=rounds, derived=any(field in w.derived for w in known)))
-    return tuple(found)
-
-
-def _part_facts(parts: Sequence[PartTime], k: int | None) -> dict[str, Any]:
-    by_name = {part.name: part.ms for part in parts}
-    facts: dict[str, Any] = {}
-    if "verify" in by_name and k is not None:
-        facts["verify_ms"] = {str(k + 1): by_name["verify"]}
-    if "draft" in by_name:
-        facts["draft_ms"] = by_name["draft"]
-    if "rest" in by_name:
-        facts["overhead_ms"] = by_name["rest"]
-    return facts
 
 
 def _prediction(
@@ -323,55 +221,6 @@ def _rulers(
     )
 
 
-def _acceptance(group: Group, answer: Answer | None) -> tuple[KnownAcceptance, ...]:
-    """Every kind that the facts allow."""
-    numbers: Mapping[str, Any] = {} if answer is None else answer.numbers
-    tokens = numbers.get("tokens_per_round")
-    if tokens is None or answer is None or "impossible_facts" in {w.code for w in answer.warnings}:
-        return ()
-    rounds = numbers.get("rounds")
-    ends = numbers.get("tokens_per_round_95")
-    accepted = None if ends is None else Interval(tokens - 1, ends[0] - 1, ends[1] - 1, 0.95, rounds or 0)
-    found = [KnownAcceptance(kind=AcceptanceKind.MEAN_ACCEPTED, values=(tokens - 1,), interval=accepted, n=rounds)]
-    if "per_draft" in numbers:
-        found.append(_per_draft(numbers, rounds))
-    if "conditional_acceptance" in numbers:
-        found.append(
-            KnownAcceptance(
-                kind=AcceptanceKind.CONDITIONAL,
-                values=(numbers["conditional_acceptance"],),
-                n=rounds,
-                inferred=numbers.get("k") != 1,
-            )
-        )
-    for kind, name in ((AcceptanceKind.CONDITIONAL, "conditional"), (AcceptanceKind.CUMULATIVE, "cumulative")):
-        if len(numbers.get(name, ())) > 1:
-            inferred = "cumulative" in answer.assumed
-            found.append(KnownAcceptance(kind=kind, values=tuple(numbers[name]), n=rounds, inferred=inferred))
-    if tokens >= 1:
-        found.append(
-            KnownAcceptance(
-                kind=AcceptanceKind.ACCEPTED_PER_GENERATED, values=(1 - 1 / tokens,), n=rounds, inferred=True
-            )
-        )
-    return tuple(found)
-
-
-def _per_draft(numbers: Mapping[str, Any], rounds: int | None) -> KnownAcceptance:
-    """Wilson on as many trials as there were rounds: drafts of one round stand or fall together."""
-    accepted, drafted = numbers.get("accepted"), numbers.get("drafted")
-    interval = None
-    if accepted is not None and drafted and accepted <= drafted:
-        interval = wilson(accepted, drafted, effective=rounds or drafted)
-    return KnownAcceptance(
-        kind=AcceptanceKind.PER_DRAFT,
-        values=(numbers["per_draft"],),
-        interval=interval,
-        n=drafted,
-        inferred=drafted is None,
-    )
-
-
 def _speed(windows: Sequence[Counters]) -> Speed | None:
     known = [(w, speed) for w in windows if (speed := tokens_per_second(w))]
     if not known:
@@ -398,7 +247,7 @@ def _batched(group: Group) -> Warned | None:
 
 def _throughput(group: Group, plain: Speed | None, drafting: Speed | None) -> float | None:
     """Drafting ÷ plain tok/s at the same batch."""
-    if plain is None or drafting is None or plain.given or group.manner is None:
+    if plain is None or drafting is None or plain.given:
         return None
     same = {w.batch for w in group.plain} == {group.manner.batch}
     return drafting.tokens_per_second / plain.tokens_per_second if same else None
@@ -423,8 +272,8 @@ def _missing(
     found = []
     if not group.drafting:
         found.append("There is no window with drafts: record one with drafts on.")
-    if plain is None and "decode_ms" not in numbers:
-        found.append(f"There is no plain baseline at this batch: {HOW_TO_BASELINE}.")
+    if plain is None and "decode_ms" not in numbers and not batched:
+        found.append(f"There is no plain baseline: {HOW_TO_BASELINE}.")
     if batched:
         found.append("There is no speed of one request by itself: send one request at a time, in both arms.")
     if group.drafting and drafting is None and "round_ms" not in numbers:
@@ -445,6 +294,7 @@ def _sentence(
     verdict: str | None,
     answer: Answer | None,
     batched: Warned | None,
+    rulers: TwoRulers | None,
     missing: Sequence[str],
     trouble: str,
     *,
@@ -456,4 +306,6 @@ def _sentence(
         return f"No verdict: {trouble}"
     if plain_only or verdict is None or answer is None:
         return f"No verdict: {missing[0]}" if missing else "No verdict: the figures carry none."
+    if rulers is not None and any(w.code == "mixed_rulers" for w in answer.warnings):
+        return f"{rulers.sentence} {rulers.answer}"
     return answer.summary

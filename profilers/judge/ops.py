@@ -253,6 +253,11 @@ def _calls_ms(matrices: Sequence[AmortisationRow], width: int, factor: float) ->
 
 
 def _most_avoidable(row: OpsRow) -> tuple[bool, float, float, str]:
-    """Most avoidable first; rows without timings after them, by what they move."""
-    avoidable = row.avoidable_ms
-    return avoidable is None, -(avoidable or 0.0), -float(row.moved_bytes or 0), row.place.block
+    """Most avoidable first; rows without a floor after them by what they take, and those without timings by bytes."""
+    avoidable, takes = row.avoidable_ms, row.verify_ms or row.decode_ms or 0.0
+    return (
+        avoidable is None,
+        -(takes if avoidable is None else avoidable),
+        -float(row.moved_bytes or 0),
+        row.place.block,
+    )

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from ...engine.errors import SpecviewError
 from .statistics import LEVEL, Interval, effective_size, t_interval, t_quantile
 
+WIDEST_LOG = 300.0  # of half an interval: a mean lost in its noise says nothing, and must not overflow
+
 
 @dataclass(frozen=True, slots=True)
 class Part:
@@ -51,7 +53,7 @@ def quotient(tops: Sequence[Part], bottoms: Sequence[Part], scale: float = 1.0) 
     variances = [((part.se / part.mean) ** 2, part.n) for part in parts]
     estimate = scale * math.prod(p.mean for p in tops) / math.prod(p.mean for p in bottoms)
     freedom = _freedom(variances)
-    half = t_quantile(0.5 + LEVEL / 2, freedom) * math.sqrt(math.fsum(v for v, _ in variances))
+    half = min(t_quantile(0.5 + LEVEL / 2, freedom) * math.sqrt(math.fsum(v for v, _ in variances)), WIDEST_LOG)
     return Interval(estimate, estimate * math.exp(-half), estimate * math.exp(half), LEVEL, max(2, int(freedom) + 1))
 
 

@@ -7,9 +7,11 @@ one. It is the one place where two rulers are divided on purpose.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
+from ...engine.errors import SpecviewError
 from ..record.session import Session
 from .blocks_table import BlocksTable, blocks_table
 from .spans import Ruler
@@ -28,7 +30,7 @@ class Divided:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlockSums:
-    """Σ of the blocks of one pass in ms on one ruler, fenced or queued; `verify_ms` that of k + 1 positions if timed."""
+    """Σ of the blocks of one pass in ms, fenced or queued; `verify_ms` is that of k + 1 positions where timed."""
 
     ruler: Ruler
     single_ms: float
@@ -80,8 +82,26 @@ class TwoRulers:
         side = "leave out" if self.gap_ms >= 0 else "add"
         return (
             f"Mixed rulers: a {self.blocks.ruler} block sum for verify is divided into a whole-graph baseline, and "
-            f"blocks {side} {abs(self.gap_ms):.3f} ms a pass: the {self.wrong.speedup:.3f}x is wrong.{turned}"
+            f"blocks {side} {abs(self.gap_ms):.3f} ms a pass: the {self.wrong.speedup:.4f}x is wrong.{turned}"
         )
+
+    @property
+    def answer(self) -> str:
+        """What one ruler on both sides says."""
+        steps, most = self.right.round_ms / self.decode_ms, self.k + 1
+        said = f"By one ruler it is {self.right.speedup:.4f}x"
+        if steps > most:
+            return f"{said}, and no draft can win: a round costs {steps:.2f} decode steps and yields at most {most}."
+        return f"{said}: a round costs {steps:.2f} decode steps and yields {self.tokens_per_round:.2f} tokens."
+
+    @property
+    def origin(self) -> str:
+        """Where the two verifies come from."""
+        if self.how == "passes":
+            return f"No pass over {self.k + 1} positions was timed, so verify counts as {self.k + 1} passes in both."
+        if self.how == "scaled":
+            return "Verify was timed by one ruler only; the other is scaled by verify ÷ decode of that one."
+        return "Both rulers timed verify themselves."
 
 
 def two_rulers(
@@ -115,7 +135,7 @@ def two_rulers(
 
     if min(by_blocks, by_whole) <= 0:
         return None
-    return TwoRulers(
+    found = TwoRulers(
         k=k,
         tokens_per_round=tokens_per_round,
         decode_ms=decode_ms,
@@ -127,11 +147,16 @@ def two_rulers(
         wrong=divided(by_blocks),
         right=divided(by_whole),
     )
+    sound = all(math.isfinite(v) for v in (found.wrong.speedup, found.right.speedup, found.gap_of_sum))
+    return found if sound else None
 
 
 def block_sums(session: Session, width: int) -> BlockSums | None:
     """The block sum of a pass, queued where all places were timed so, else fenced; None without blocks."""
-    table = blocks_table(session, width)
+    try:
+        table = blocks_table(session, width)
+    except (SpecviewError, ArithmeticError, ValueError):  # a file may hold anything
+        return None
     if table is None:
         return None
     queued = table.queued is not None

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from statistics import fmean
 
 from ..record.records import Counters, Round, Step
@@ -18,6 +19,7 @@ from .statistics import effective_size
 # A file may hold millions of windows; more blocks than these add nothing to an interval.
 MOST_UNITS = 1000
 FEWEST_PAIRS = 2
+REPETITION = ", repetition "
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,9 +36,9 @@ class Manner:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
-    """Drafting windows of one manner with the plain windows that are their baseline; `plain` alone has no manner."""
+    """Drafting windows of one manner with the plain windows that are their baseline, or like plain windows alone."""
 
-    manner: Manner | None
+    manner: Manner
     drafting: tuple[Counters, ...]
     plain: tuple[Counters, ...]
 
@@ -54,18 +56,24 @@ class Speeds:
     neighbours: bool = False
 
 
-def groups_of(session: Session) -> tuple[Group, ...]:
-    """The groups of a session in order of first use; plain windows alone make one without a manner."""
-    windows = session.counters or windows_of_runs(session)
+def groups_of(session: Session, *, with_runs: bool = True) -> tuple[Group, ...]:
+    """The groups of a session in order of first use; without drafts, like plain windows make one each.
+
+    `with_runs`: the session's own runs count as windows too, for where their arms were not measured in pairs.
+    """
+    windows = (*session.counters, *(windows_of_runs(session) if with_runs else ()))
     plain = [w for w in windows if w.arm == "plain"]
-    by_manner: dict[Manner, list[Counters]] = {}
-    for window in windows:
-        if window.arm != "plain":
-            by_manner.setdefault(_manner(window), []).append(window)
-    found = tuple(
-        Group(manner=manner, drafting=tuple(mine), plain=_baseline(plain, manner)) for manner, mine in by_manner.items()
+    drafting = _by_manner([w for w in windows if w.arm != "plain"])
+    if drafting:
+        return tuple(
+            Group(manner=manner, drafting=tuple(mine), plain=_baseline(plain, manner))
+            for manner, mine in drafting.items()
+        )
+    return tuple(
+        Group(manner=manner, drafting=(), plain=tuple(mine))
+        for manner, alike in _by_manner(plain).items()
+        for mine in _by_condition(alike)
     )
-    return found or ((Group(manner=None, drafting=(), plain=tuple(plain)),) if plain else ())
 
 
 def windows_of_runs(session: Session) -> tuple[Counters, ...]:
@@ -91,12 +99,14 @@ def windows_of_runs(session: Session) -> tuple[Counters, ...]:
                     source=source,
                     label=label,
                     batch=1,
+                    temperature=run.temperature,
                     tokens=sum(e.tokens for e in mine),
                     elapsed_ns=sum(e.step_ns for e in mine),
                 )
             )
         elif run.arm == "drafting" and run.run in rounds:
-            found.append(_of_rounds(rounds[run.run], source, label, run.started_ns, run.drafter, run.k))
+            made = _of_rounds(rounds[run.run], source, label, run.started_ns, run.drafter, run.k)
+            found.append(replace(made, rule=run.rule, temperature=run.temperature))
     return tuple(found)
 
 
@@ -173,7 +183,7 @@ def _units(windows: Sequence[Counters]) -> tuple[tuple[float, ...], bool]:
         return tuple(speeds), False
     worth = max(1, worth)
     ends = [round(i * len(speeds) / worth) for i in range(worth + 1)]
-    blocks = [speeds[a:b] for a, b in zip(ends, ends[1:], strict=False)]
+    blocks = [speeds[a:b] for a, b in pairwise(ends)]
     return tuple(_typical(block) for block in blocks if block), True
 
 
@@ -193,9 +203,26 @@ def _manner(window: Counters) -> Manner:
     )
 
 
+def _by_manner(windows: Iterable[Counters]) -> dict[Manner, list[Counters]]:
+    found: dict[Manner, list[Counters]] = {}
+    for window in windows:
+        found.setdefault(_manner(window), []).append(window)
+    return found
+
+
+def _by_condition(windows: Iterable[Counters]) -> list[list[Counters]]:
+    """Windows apart whose labels number repetitions of one condition, as llama-bench does at several depths."""
+    found: dict[str, list[Counters]] = {}
+    for window in windows:
+        stem, repetition, _ = (window.label or "").partition(REPETITION)
+        found.setdefault(stem if repetition else "", []).append(window)
+    return list(found.values())
+
+
 def _baseline(plain: Sequence[Counters], manner: Manner) -> tuple[Counters, ...]:
-    """Plain windows at the same batch, of the same source where it has any; an unsaid batch may be one."""
+    """Plain windows at the same batch and of one condition, of the same source if any; an unsaid batch may be one."""
     mine = [w for w in plain if w.batch == manner.batch]
     if not mine and manner.batch in (None, 1):
         mine = [w for w in plain if w.batch in (None, 1)]
-    return tuple([w for w in mine if w.source == manner.source] or mine)
+    conditions = _by_condition([w for w in mine if w.source == manner.source] or mine)
+    return tuple(conditions[0]) if conditions else ()

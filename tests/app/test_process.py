@@ -11,7 +11,16 @@ from pathlib import Path
 import pytest
 from session_builder import written
 
-from specview.app.process import Ended, Garbage, News, RecorderProcess, Report, parsed_report, recorder_command
+from specview.app.process import (
+    Ended,
+    Garbage,
+    News,
+    RecorderProcess,
+    Report,
+    parsed_report,
+    recorder_command,
+    survey_command,
+)
 
 FAKE = Path(__file__).parent / "fake_recorder.py"
 
@@ -106,3 +115,25 @@ def test_no_line_breaks_the_reader_of_reports(line: bytes) -> None:
 def test_wrong_numbers_in_a_report_become_nothing() -> None:
     report = parsed_report(b'{"event": "progress", "prompts_done": true, "prompts_all": -5}')
     assert report == Report("progress")
+
+
+def test_a_survey_is_started_with_its_question_and_named_in_its_end(tmp_path: Path) -> None:
+    command = survey_command("experiment", Path("out.jsonl"), ("--switch", "compile"))
+    assert command[1:] == ["-m", "specview", "experiment", "--control", "--out", "out.jsonl", "--switch", "compile"]
+    heard: list[News] = []
+
+    async def main() -> None:
+        done = asyncio.Event()
+
+        def hear(news: News) -> None:
+            heard.append(news)
+            if isinstance(news, Ended):
+                done.set()
+
+        child = RecorderProcess(fake(tmp_path, "dies early"), hear, 5.0, name="survey", again="y to survey again")
+        await child.start()
+        await asyncio.wait_for(done.wait(), 30)
+        await child.stop()
+
+    asyncio.run(main())
+    assert "The survey ended" in ended(heard).sentence and "Press y to survey again" in ended(heard).sentence

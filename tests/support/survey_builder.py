@@ -1,4 +1,4 @@
-"""Surveys built in code: what passes cost, place by place, with a census, floors, replays, a curve; nothing generated."""
+"""Surveys built in code: what passes cost, place by place, with census, floors, replays and curve, and no text."""
 
 from __future__ import annotations
 
@@ -38,7 +38,16 @@ MOE = (
     Spot("model.layers.*.linear_attn", "linear attention", 3.4, 1.0, 22_000_000, 6, "gated delta", matrix="in_proj"),
     Spot("model.layers.*.self_attn", "full attention", 1.1, 0.4, 9_000_000, 2, "global", matrix="q_proj"),
     Spot(
-        "model.layers.*.mlp.switch_mlp", "MoE", 4.2, 0.95, 512_000_000, 8, "routed experts", "GatherQMM", "down_proj", 64
+        "model.layers.*.mlp.switch_mlp",
+        "MoE",
+        4.2,
+        0.95,
+        512_000_000,
+        8,
+        "routed experts",
+        "GatherQMM",
+        "down_proj",
+        64,
     ),
     Spot("model.layers.*.mlp.gate", "MoE", 0.3, 0.6, 400_000, 8, "router", "Matmul", None),
     Spot("lm_head", "output head", 1.0, 0.9, 12_000_000, layers=1, matrix=None),
@@ -159,11 +168,12 @@ class _Builder:
             weight = spot.block if spot.matrix is None else f"{spot.block}.{spot.matrix}"
             for width in (1, 2, 3, 4, 6, 8):
                 jump = 0.5 if width >= self.made.cliff else 0.0
+                share = 1 if spot.experts is None else 8 * width / spot.experts
                 slope = spot.ms * 0.8 / spot.layers * (1 + spot.per_position * (width - 1) + jump) * MS
                 yield r.Replay(
                     t_ns=self.at(), primitive=spot.primitive, weight=weight, category=spot.category,
                     detail=spot.detail, shape="256→768", dtype="4-bit, groups of 64, float32", width=width,
-                    count=spot.layers, bytes_read=spot.weight_bytes // spot.layers // 8, slope_ns=slope,
+                    count=spot.layers, bytes_read=round(spot.weight_bytes * share) // spot.layers, slope_ns=slope,
                     slope_low_ns=slope * 0.99, slope_high_ns=slope * 1.01, cached=False,
                 )  # fmt: skip
 
@@ -217,6 +227,9 @@ def surveyed(made: Surveyed) -> tuple[r.Record, ...]:
         out += b.timed() if made.blocks else ()
         out += [*b.counted(), *b.replays()] if made.census else ()
     out += b.tried()
+    out.append(
+        r.Memory(t_ns=b.t_ns, active_bytes=97_000_000, peak_bytes=120_000_000, cache_bytes=5_000_000, swap_used_bytes=0)
+    )
     if made.footer:
         out.append(r.Footer(status="finished", rounds=0, steps=0, tokens=0, t_ns=b.t_ns))
     return tuple(out)

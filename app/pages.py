@@ -1,0 +1,114 @@
+"""The screens over the dashboard: made by name, and shown what a reckoned session says to them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ..layouts.experiments import SwitchFacts, experiments_view
+from ..layouts.ops import OpsFacts, ops_facts
+from ..layouts.screens.experiments import ExperimentsScreen
+from ..layouts.screens.ops import OpsScreen
+from ..layouts.screens.page import PageScreen
+from ..layouts.screens.sweep import SweepScreen
+from ..layouts.sweep import SweepFacts, sweep_facts, sweep_view
+from ..layouts.view_models import StatusView, WhatIf
+from ..layouts.views import Reckoning
+from .switching import known_switches
+
+SwitchFinder = Callable[[str | None], tuple[tuple[SwitchFacts, ...], str]]
+PageFacts = OpsFacts | SweepFacts | None
+SCREEN_BY_NAME: dict[str, type[PageScreen]] = {
+    screen.NAME: screen for screen in (OpsScreen, SweepScreen, ExperimentsScreen)
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Switches:
+    """What is known of the switches of MLX; `why_none` where there are none to try."""
+
+    known: tuple[SwitchFacts, ...] = ()
+    why_none: str = ""
+
+
+def new_page(name: str, status: StatusView) -> PageScreen:
+    """An empty page of that name."""
+    return SCREEN_BY_NAME[name](status)
+
+
+def page_facts(name: str, reckoning: Reckoning) -> PageFacts:
+    """What a page needs beyond the reckoning; takes a while for large sessions, so it is done in a thread."""
+    if name == OpsScreen.NAME:
+        return ops_facts(reckoning.session)
+    if name == SweepScreen.NAME:
+        return sweep_facts(reckoning.session, reckoning.ledger, reckoning.share_by_drafted)
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class PageNews:
+    """What a thread found out for a page: its facts of a reckoning, or which switches there are."""
+
+    name: str
+    reckoning: Reckoning | None = None
+    facts: PageFacts = None
+    switches: Switches | None = None
+
+
+class Desk:
+    """Keeps what pages show, and has it found out in threads that `run` starts; `tell` is called in those threads."""
+
+    def __init__(
+        self,
+        run: Callable[[Callable[[], None]], object],
+        tell: Callable[[PageNews], None],
+        switches: SwitchFinder = known_switches,
+    ) -> None:
+        self._run, self._tell, self._find_switches = run, tell, switches
+        self._found: dict[str, PageNews] = {}
+        self._due: tuple[str, Reckoning] | None = None
+        self.switches: Switches | None = None
+
+    def clear(self) -> None:
+        """Forget what was found of another session."""
+        self._found.clear()
+        self._due = None
+
+    def has(self, name: str, reckoning: Reckoning | None) -> bool:
+        """Whether everything that a page shows of a reckoning has been found out."""
+        found = self._found.get(name)
+        switches = name != ExperimentsScreen.NAME or self.switches not in (None, Switches())
+        return found is not None and found.reckoning is reckoning and switches
+
+    def take(self, news: PageNews, now: Reckoning | None) -> None:
+        """Keep what was found, unless another session is on the screen by now."""
+        if news.switches is not None:
+            self.switches = news.switches
+            return
+        self._due = None
+        if now is not None and news.reckoning is not None and now.session.header == news.reckoning.session.header:
+            self._found[news.name] = news
+
+    def serve(self, page: PageScreen, reckoning: Reckoning, what_if: WhatIf) -> None:
+        """Show the page what is known, also of a moment ago, and have found out what is not."""
+        name = page.NAME
+        if name == ExperimentsScreen.NAME and self.switches is None:
+            self.switches = Switches()
+            device = reckoning.session.header.environment.device
+            self._run(lambda: self._tell(PageNews(name, switches=Switches(*self._find_switches(device)))))
+        known = self._found.get(name)
+        if known is not None and known.reckoning is not None:
+            show_page(page, known.facts, known.reckoning, what_if, self.switches or Switches())
+        if (known is None or known.reckoning is not reckoning) and self._due != (name, reckoning):
+            self._due = (name, reckoning)
+            self._run(lambda: self._tell(PageNews(name, reckoning, page_facts(name, reckoning))))
+
+
+def show_page(page: PageScreen, facts: PageFacts, reckoning: Reckoning, what_if: WhatIf, switches: Switches) -> None:
+    """Hand the page its part."""
+    if isinstance(page, OpsScreen) and isinstance(facts, OpsFacts):
+        page.show_facts(facts)
+    elif isinstance(page, SweepScreen) and isinstance(facts, SweepFacts):
+        page.show_view(sweep_view(facts, what_if.p))
+    elif isinstance(page, ExperimentsScreen):
+        page.show_view(experiments_view(reckoning.session, switches.known, switches.why_none))

@@ -1,0 +1,120 @@
+"""Values over a number of positions as braille: points, lines between neighbours, and none across a cliff."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from . import figures
+from .charts import Canvas
+from .lines import Line, Span, line, right
+
+Scale = Callable[[float], float]
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One measured or computed value at `x` (a whole number), with the ends of its interval where there is one."""
+
+    x: int
+    y: float
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """Points in order of x. `glyph` marks each; lines join neighbours but for those pairs named in `gaps`."""
+
+    points: tuple[Point, ...]
+    glyph: str
+    tone: str
+    gaps: tuple[tuple[int, int], ...] = ()
+    joined: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """Several series over the same whole numbers, `level` a line across, `from_zero` whether y begins there."""
+
+    series: tuple[Series, ...]
+    level: float | None = None
+    from_zero: bool = True
+
+
+def chart_lines(chart: Chart, width: int, height: int) -> list[Line]:
+    """The chart with its axes, exactly `width` by `height` cells; an empty list without points."""
+    points = [point for series in chart.series for point in series.points]
+    if not points or width < 16 or height < 5:
+        return []
+    values = [v for p in points for v in (p.y, p.low, p.high) if v is not None]
+    values += [] if chart.level is None else [chart.level]
+    low, high = (0.0 if chart.from_zero else min(values)), max(values)
+    margin = (high - low or abs(high) or 1.0) * 0.06
+    low, high = (low if chart.from_zero else low - margin), high + margin
+    labels = max(len(figures.short_ms(v)) for v in (low, high)) + 1
+    canvas = Canvas(max(1, width - labels - 1), max(1, height - 2))
+    first, last = min(p.x for p in points), max(p.x for p in points)
+
+    def x_of(x: float) -> float:
+        return 1 + (x - first) / max(1, last - first) * (canvas.width - 3)
+
+    def y_of(value: float) -> float:
+        return (high - value) / (high - low) * (canvas.height - 0.01)
+
+    if chart.level is not None:
+        for x in range(canvas.width):
+            canvas.put(x, int(y_of(chart.level)), "─", "quiet")
+    for series in chart.series:
+        _draw(canvas, series, x_of, y_of)
+    return _framed(canvas, (low, high), labels, {x: x_of(x) for x in sorted({p.x for p in points})})
+
+
+def _draw(canvas: Canvas, series: Series, x_of: Scale, y_of: Scale) -> None:
+    for a, b in pairwise(series.points):
+        if (a.x, b.x) in series.gaps or not series.joined:
+            continue
+        steps = max(2, round((x_of(b.x) - x_of(a.x)) * 2))
+        for i in range(steps + 1):
+            part = i / steps
+            canvas.dot(x_of(a.x + part * (b.x - a.x)) + 0.5, y_of(a.y + part * (b.y - a.y)), series.tone)
+    canvas.flush_dots()
+    for point in series.points:
+        x = round(x_of(point.x))
+        if point.low is not None and point.high is not None and y_of(point.low) - y_of(point.high) >= 1.0:
+            for y in range(int(y_of(point.high)), int(y_of(point.low)) + 1):
+                canvas.put(x, y, "│", series.tone)
+        canvas.put(x, int(y_of(point.y)), series.glyph, series.tone)
+    for _, above in series.gaps:
+        found = next((p for p in series.points if p.x == above), None)
+        if found is not None:
+            canvas.put(round(x_of(above)), int(y_of(found.y)), "▲", "warn")
+
+
+def _framed(canvas: Canvas, ends: tuple[float, float], labels: int, places: dict[int, float]) -> list[Line]:
+    low, high = ends
+    count = 2 if canvas.height < 6 else 4 if canvas.height < 16 else 6
+    rows = [round(i * (canvas.height - 1) / (count - 1)) for i in range(count)]
+    ticks = {y: figures.short_ms(high - (y + 0.5) / canvas.height * (high - low)) for y in rows}
+    lines: list[Line] = []
+    for y, row in enumerate(canvas.rows()):
+        label = right(ticks.get(y, ""), labels)
+        lines.append((Span(label, "quiet"), Span("┤" if y in ticks else "│", "axis"), *row))
+    lines.append(line((" " * labels + "└" + "─" * canvas.width, "axis")))
+    lines.append(line((" " * (labels + 1) + _x_labels(places, canvas.width), "quiet")))
+    return lines
+
+
+def _x_labels(places: dict[int, float], width: int) -> str:
+    """The numbers under their points, as many as do not run into each other; the last one always."""
+    cells = [" "] * width
+    taken = width
+    order: Sequence[int] = sorted(places, reverse=True)
+    for x in order:
+        text = str(x)
+        at = min(width - len(text), max(0, round(places[x]) - len(text) // 2))
+        if at + len(text) < taken or x == order[0]:
+            cells[at : at + len(text)] = list(text)
+            taken = at
+    return "".join(cells)
