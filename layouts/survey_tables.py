@@ -436,8 +436,8 @@ def floor(session: Session) -> Drawn:
         if isinstance(table, NoFloor):
             return [*drawn, Text(table.reason)]
         drawn += [*_floor(table), *(Text(sentence) for sentence in _floor_sentences(table))]
-    reached = _reachable_sentences(_reachable(session))
-    return [*drawn, *(Text(sentence) for sentence in reached), *_routes(session)]
+    sentences = [*_reachable_sentences(_reachable(session)), *_remarks(session)]
+    return [*drawn, *(Text(sentence) for sentence in sentences), *_routes(session)]
 
 
 def floor_object(session: Session) -> dict[str, Any]:
@@ -453,6 +453,7 @@ def floor_object(session: Session) -> dict[str, Any]:
         "widths": found,
         "reason": reasons[0] if reasons else None,
         "reachable": plain(_reachable(session)),
+        "remarks": _remarks(session),
         "routes": plain(route_rows(session)),
     }
 
@@ -461,6 +462,12 @@ def _floors(session: Session) -> list[FloorTable | NoFloor]:
     """One for each width above one that blocks were timed at, at least one."""
     scale, widths = scale_in_full(session), [width for width in _widths(session) if width > 1]
     return [floor_table(session, width, layer_scale=scale) for width in widths or (None,)]
+
+
+def _remarks(session: Session) -> list[str]:
+    """What there is to tell of the calibration that floors are made of, such as that the machine was busy."""
+    told = (note.text for note in session.notes if "calibration" in note.tags)
+    return [text for text in dict.fromkeys(told) if not text.startswith("Calibrated:")]
 
 
 def _reachable(session: Session) -> Reachable | None:

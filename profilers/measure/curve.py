@@ -47,7 +47,7 @@ def verify_curve(
     near `base_ns` (None: as it is now), `longest_pause_s` at most; `nap` is `Canary.cool_down`'s, and a nap that was
     cut short measures on: a caller who wants to stop closes the iterator. `advanced(done, total, paused_s)` hears of
     each pass, with the seconds of the pause just before it. Caches are as before at every pass that is yielded.
-    Raises CurveError, before anything is timed, for widths that the tokens or a cache cannot hold.
+    Raises CurveError, before anything is timed, for widths that there are no tokens for.
     """
     asked = checked_widths(generations, coming, widths)
     if repeats < 1:
@@ -86,17 +86,9 @@ def checked_widths(
             f"{len(coming)} lists of tokens were given."
         )
     for generation, tokens in zip(generations, coming, strict=True):
-        widest = min(len(tokens), room_in(generation))
-        if asked[-1] > widest:
-            reason = "tokens are at hand" if len(tokens) == widest else "fit its sliding window"
+        if asked[-1] > len(tokens):
             raise CurveError(
                 f"Verifying {asked[-1]} positions at context {generation.context} cannot be measured, because only "
-                f"{widest} {reason}: ask for widths up to {widest}, or take another text."
+                f"{len(tokens)} tokens are at hand: ask for widths up to {len(tokens)}, or take another text."
             )
     return asked
-
-
-def room_in(generation: Generation) -> int:
-    """How many positions a pass may add so that every cache can still be taken back: a window must not get full."""
-    windows = [cache.max_size for cache in generation.cache if isinstance(getattr(cache, "max_size", None), int)]
-    return min((max(0, size - 1 - generation.context) for size in windows), default=1 << 30)

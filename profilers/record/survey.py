@@ -83,7 +83,7 @@ class Survey:
     def _check_room(self) -> None:
         """Refuse positions that the model was not made for."""
         own = self.target.config.get("max_position_embeddings")
-        needed = max(self.plan.contexts) + max(self.plan.widths)
+        needed = max(self.plan.contexts) + max(self.plan.every_width)
         if isinstance(own, int) and needed > own:
             raise SurveyError(
                 f"{self.target.name} takes {own} positions and this survey asks for {needed}, context and width "

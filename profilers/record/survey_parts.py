@@ -73,7 +73,7 @@ class Bench:
     @cached_property
     def stands(self) -> tuple[Stand, ...]:
         """One for each context of the plan, in its order."""
-        widest = max(*self.plan.widths, *REPLAY_WIDTHS)
+        widest = max(*self.plan.every_width, *REPLAY_WIDTHS)
         text = self._text(max(self.plan.contexts) + 1 + widest)
         made = []
         for context in self.plan.contexts:
@@ -157,6 +157,7 @@ def blocks(bench: Bench) -> Iterator[records.Record]:
             bench.progress.measuring(f"blocks at {width}", min(done, 2 * places), 2 * places)
             yield queued_record(timing, bench.now())
         yield from fenced_records(fenced, place_by_block, bench.now())
+        fenced_pass(stand.generation, bench.probe.blocks, coming, bench.clock)  # the first after other work is no sample
         for _ in range(plan.repeats - 1):
             again = fenced_pass(stand.generation, bench.probe.blocks, coming, bench.clock)
             yield from fenced_records(again, place_by_block, bench.now())
@@ -234,7 +235,7 @@ def curve(bench: Bench) -> Iterator[records.Record]:
     passes = verify_curve(
         [stand.generation for stand in bench.stands],
         [stand.coming for stand in bench.stands],
-        widths=bench.plan.widths,
+        widths=bench.plan.over,
         repeats=bench.plan.repeats,
         clock=bench.clock,
         random_source=bench.random_source,
@@ -247,9 +248,13 @@ def curve(bench: Bench) -> Iterator[records.Record]:
 
 
 def experiment(bench: Bench) -> Iterator[records.Record]:
-    """Passes under a switch of MLX against passes without, each setting in a process of its own."""
+    """Passes under a switch of MLX against passes without, each setting in a process of its own.
+
+    Without names in the plan every switch is tried that does something on this device.
+    """
     plan = bench.plan
     known = switches(environment().device, os.environ)
+    names = plan.experiments or tuple(s.name for s in known if s.available and s.runnable)
     model = ExperimentModel(
         source=plan.shape or plan.model,
         shape=plan.shape is not None,
@@ -260,7 +265,7 @@ def experiment(bench: Bench) -> Iterator[records.Record]:
         seed=plan.seed,
         trust_remote_code=plan.trust_remote_code,
     )
-    for name in plan.experiments:
+    for name in names:
         arms = run_experiment(
             switch_named(name, known),
             model,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal, Protocol, get_args
 
@@ -34,7 +35,7 @@ class SurveyPlan:
 
     `shape` names an architecture to build with random weights instead of `model`; `layers` and `experts` how many of
     its own to build. `contexts` are positions in the cache, `widths` positions of a pass, `place_ms` the time that
-    each place of blocks may take by the queued ruler. `folder` keeps this machine's calibration.
+    each place of blocks may take by the queued ruler. `curve_widths` are those of the verify curve where it has others.
     """
 
     parts: tuple[Part, ...]
@@ -45,6 +46,7 @@ class SurveyPlan:
     dtype: str | None = None
     contexts: tuple[int, ...] = (128,)
     widths: tuple[int, ...] = (1, 2)
+    curve_widths: tuple[int, ...] | None = None
     repeats: int = 5
     place_ms: float = 300.0
     experiments: tuple[str, ...] = ()
@@ -54,23 +56,37 @@ class SurveyPlan:
 
     def checked(self) -> SurveyPlan:
         """This plan, or SurveyError with what to change."""
-        if not self.widths or min(self.widths) < 1 or max(self.widths) > WIDEST:
+        if not self.widths or min(self.every_width) < 1 or max(self.every_width) > WIDEST:
             raise SurveyError(f"--widths {listed(self.widths)}: give numbers of positions from 1 to {WIDEST}.")
+        if "curve" in self.parts and (1 not in self.over or len(self.over) < 2):
+            raise SurveyError(f"--widths {listed(self.over)} is no curve: give 1 and at least one more.")
         if not self.contexts or min(self.contexts) < 1:
             raise SurveyError(f"--context {listed(self.contexts)}: give numbers of positions, at least 1.")
         if self.repeats < 2:
             raise SurveyError(f"--repeats {self.repeats} gives no interval: ask for at least 2.")
+        if math.isinf(self.place_ms):
+            raise SurveyError("--place-ms inf would measure for ever: ask for a number of milliseconds.")
         if not self.place_ms > 0:
             raise SurveyError(f"--place-ms {self.place_ms:g} leaves no time to measure: ask for more than 0.")
         if self.shape is None and (self.layers is not None or self.experts is not None):
             raise SurveyError("--layers and --experts belong to --shape: a model with weights is measured whole.")
         return self
 
+    @property
+    def over(self) -> tuple[int, ...]:
+        """The widths of the verify curve."""
+        return self.curve_widths or self.widths
+
+    @property
+    def every_width(self) -> tuple[int, ...]:
+        """All widths that some part needs, in order."""
+        return tuple(sorted({*self.widths, *(self.over if "curve" in self.parts else ())}))
+
     def sentence(self) -> str:
         """The plan in one line, for the header; names no path."""
         return (
-            f"costs only ({', '.join(self.parts)}), widths {listed(self.widths)}, context {listed(self.contexts)}, "
-            f"{self.repeats} repeats, seed {self.seed}; nothing generated"
+            f"costs only ({', '.join(self.parts)}), widths {listed(self.every_width)}, "
+            f"context {listed(self.contexts)}, {self.repeats} repeats, seed {self.seed}; nothing generated"
         )
 
 
@@ -84,10 +100,16 @@ def numbers_of(text: str, flag: str) -> tuple[int, ...]:
     found: list[int] = []
     for piece in text.split(","):
         first, dash, last = piece.strip().partition("-")
-        if not first.isdigit() or (dash and not last.isdigit()) or len(first) > 7 or len(last) > 7:
+        if len(first) > 7 or len(last) > 7:
+            raise SurveyError(f"{flag} {text!r} is out of reach: give numbers of at most 7 digits.")
+        if not _is_number(first) or (dash and not _is_number(last)):
             raise SurveyError(f"{flag} {text!r} cannot be read: write numbers such as 1,2,4 or 1-16.")
         end = int(last) if dash else int(first)
         if end < int(first) or end - int(first) > 4096:
             raise SurveyError(f"{flag} {text!r} cannot be read: a range goes upwards, over at most 4096 numbers.")
         found.extend(range(int(first), end + 1))
     return tuple(dict.fromkeys(found))
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit()

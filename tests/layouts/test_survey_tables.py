@@ -13,7 +13,7 @@ from session_builder import CASES
 from survey_records import COSTS, cost_ms, demands, footer, header, survey, whole
 
 from specview.layouts.survey_tables import as_drawn, as_object
-from specview.profilers.record.records import Calibration, Counters, Environment
+from specview.profilers.record.records import Calibration, Counters, Environment, Note
 from specview.profilers.record.session import session_of
 
 QUESTIONS = ("blocks", "census", "curve", "floor", "experiment", "survey")
@@ -246,3 +246,11 @@ def test_passes_of_a_curve_at_another_context_are_not_pooled_with_the_blocks():
     session = session_of([*survey()[:-1], far, replace(far, width=2), footer()])
     assert as_object("blocks", session)["widths"] == as_object("blocks", SURVEY)["widths"]
     assert drawn("curve", session).count("T_verify(n)") == 2
+
+
+def test_a_busy_machine_during_calibration_is_told_beside_the_floor():
+    tags = ("calibration",)
+    notes = [Note(t_ns=0, text="Calibrated: by a sweep.", tags=tags), Note(t_ns=0, text="Something ran.", tags=tags)]
+    session = session_of([*survey()[:-1], *notes, footer()])
+    assert "Something ran." in drawn("floor", session) and "by a sweep" not in drawn("floor", session)
+    assert as_object("floor", session)["remarks"] == ["Something ran."]

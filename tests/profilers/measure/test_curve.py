@@ -11,7 +11,9 @@ from tiny_models import tiny_target
 
 from specview.engine.cache import arrays_of
 from specview.engine.decode import start
-from specview.profilers.measure.curve import CurveError, room_in, verify_curve
+from specview.profilers.measure.curve import CurveError, verify_curve
+from specview.profilers.measure.measuring import measuring_generation
+from specview.profilers.measure.restoring import as_before
 
 COMING = list(range(20, 40))
 
@@ -98,12 +100,21 @@ def test_widths_beyond_the_tokens_to_come_are_refused_with_the_number_before_any
         curve(two_contexts, [COMING, COMING[:9]], widths=(1, 16))
 
 
-def test_widths_that_would_fill_a_sliding_window_are_refused_with_the_number():
-    generation = start(tiny_target("gemma3"), [1, 2, 3], longest=7)
-    assert room_in(generation) == 5
-    with pytest.raises(CurveError, match="only 5 fit its sliding window"):
-        curve([generation], [COMING], widths=(1, 6))
-    assert {p.width for p in curve([generation], [COMING], widths=(1, 5), repeats=1)} == {1, 5}
+@pytest.mark.parametrize("kind", ["gemma3_text", "gpt_oss"])
+def test_a_sliding_window_that_is_full_is_timed_too_and_stays_as_it_was(kind):
+    generation = measuring_generation(tiny_target(kind), [i % 90 for i in range(30)])
+    before = logits(generation)
+    passes = list(curve([generation], [COMING], widths=(1, 2, 16), repeats=2))
+    assert [p.width for p in passes].count(16) == 2 and {p.context for p in passes} == {29}
+    assert mx.array_equal(logits(generation), before)
+
+
+def logits(generation):
+    """What a pass over the tokens to come gives; it leaves the caches alone."""
+    with as_before(generation.cache):
+        found = generation.target.logits(mx.array([COMING]), generation.cache)
+        mx.eval(found)
+    return found
 
 
 @pytest.mark.parametrize(
