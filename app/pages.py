@@ -5,21 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from ..layouts.costs import break_even_view
 from ..layouts.experiments import SwitchFacts, experiments_view
+from ..layouts.ledger import ledger_view
 from ..layouts.ops import OpsFacts, ops_facts
 from ..layouts.screens.experiments import ExperimentsScreen
+from ..layouts.screens.ledger import LedgerScreen
 from ..layouts.screens.ops import OpsScreen
 from ..layouts.screens.page import PageScreen
 from ..layouts.screens.sweep import SweepScreen
 from ..layouts.sweep import SweepFacts, sweep_facts, sweep_view
 from ..layouts.view_models import StatusView, WhatIf
 from ..layouts.views import Reckoning
+from ..profilers.judge.ledger_rows import LedgerSheet
+from ..profilers.judge.ledger_sheets import ledger_sheets
 from .switching import known_switches
 
 SwitchFinder = Callable[[str | None], tuple[tuple[SwitchFacts, ...], str]]
-PageFacts = OpsFacts | SweepFacts | None
+PageFacts = OpsFacts | SweepFacts | tuple[LedgerSheet, ...] | None
 SCREEN_BY_NAME: dict[str, type[PageScreen]] = {
-    screen.NAME: screen for screen in (OpsScreen, SweepScreen, ExperimentsScreen)
+    screen.NAME: screen for screen in (OpsScreen, SweepScreen, ExperimentsScreen, LedgerScreen)
 }
 
 
@@ -42,6 +47,8 @@ def page_facts(name: str, reckoning: Reckoning) -> PageFacts:
         return ops_facts(reckoning.session)
     if name == SweepScreen.NAME:
         return sweep_facts(reckoning.session, reckoning.ledger, reckoning.share_by_drafted)
+    if name == LedgerScreen.NAME:
+        return ledger_sheets(reckoning.session, reckoning.ledger)
     return None
 
 
@@ -110,5 +117,8 @@ def show_page(page: PageScreen, facts: PageFacts, reckoning: Reckoning, what_if:
         page.show_facts(facts)
     elif isinstance(page, SweepScreen) and isinstance(facts, SweepFacts):
         page.show_view(sweep_view(facts, what_if.p))
+    elif isinstance(page, LedgerScreen) and isinstance(facts, tuple):
+        asked = break_even_view(reckoning.ledger, reckoning.share_by_drafted, what_if).what_if
+        page.show_view(ledger_view(facts, asked))
     elif isinstance(page, ExperimentsScreen):
         page.show_view(experiments_view(reckoning.session, switches.known, switches.why_none))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from textual.theme import Theme
 
-NAMES = ("dashboard.tcss", "windows.tcss", "pages.tcss", "ops.tcss", "sweep.tcss", "experiments.tcss")
+NAMES = ("dashboard.tcss", "windows.tcss", "pages.tcss", "ops.tcss", "sweep.tcss", "experiments.tcss", "ledger.tcss")
 STYLES = tuple(Path(__file__).parent / "screens" / name for name in NAMES)
 
 DARK_NAMES = {

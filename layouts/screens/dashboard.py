@@ -127,6 +127,7 @@ class DashboardScreen(Screen[None]):
         fold = fold_of(width, height)
         shown = shown_in(fold, self._chosen)
         self.set_class(small, "-too-small")
+        self.query_one("#footer", Footer).compact = width < 100
         for name in ("all", "tall", "rows", "pair", "single"):
             self.set_class(name == fold, f"-{name}")
         folds = self.query_one("#folds", Folds)

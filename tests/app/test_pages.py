@@ -31,7 +31,7 @@ SWITCHES = (
     SwitchFacts("compile", "fusing element-wise operations", ("compile off",)),
     SwitchFacts("blas", "the library that multiplies", (), "No OpenBLAS was found."),
 )
-KEYS = {"ops": "p", "sweep": "w", "experiments": "x"}
+KEYS = {"ops": "p", "sweep": "w", "experiments": "x", "ledger": "l"}
 SESSIONS = {**SURVEYS, "wins": CASES["wins"]}
 
 
