@@ -13,6 +13,7 @@ from rich.console import Console
 
 from .. import __version__
 from ..engine.errors import SpecviewError
+from ..profilers.record.plan import ONE_PASS, RULES
 from .attaching import add_attach
 from .importing import add_import
 from .judging import add_judge
@@ -95,16 +96,27 @@ def parser() -> argparse.ArgumentParser:
 def _add_record(command: argparse.ArgumentParser) -> None:
     add = command.add_argument
     add("--model", default="bundled", help="bundled, a folder that mlx_lm wrote, or a hub id")
-    add("--draft", default=None, help="mtp, lookup, none, or the folder or hub id of a draft model")
+    add("--draft", default=None, help="mtp, lookup, none, skip:8, quantised:4, fixed:0.7, or a draft model")
     add("--k", type=int, default=1, help="longest draft of a round (default 1; 0: the loop without drafts)")
     add("--dtype", choices=("float32", "float16", "bfloat16"), help="cast the weights, dequantising them")
     add("--draft-dtype", choices=("float32", "float16", "bfloat16"), help="the same for a draft model")
-    add("--prompts", default="all", help="all, english, chinese, code (or several, by commas), or a file")
+    add("--prompts", default="all", help="all, english, chinese, code (or several, by commas), a file, or - for stdin")
     add("--limit", type=int, help="use only the first N prompts")
     add("--tokens", type=int, default=64, help="tokens to generate for each prompt (default 64)")
     add("--budget", help="stop after 30s, 5m, 1h, or a number of rounds")
     add("--context", type=int, help="longest text in tokens, prompt included")
-    add("--seed", type=int, default=0, help="seed of the order of arms (default 0)")
+    add("--seed", type=int, default=0, help="seed of the order of arms and of drawn tokens (default 0)")
+    add("--rule", choices=RULES, help="acceptance rule (default greedy; with a temperature rejection)")
+    add("--temperature", type=float, default=0.0, help="draw tokens at this temperature (default 0: greedy)")
+    add("--top-p", type=float, default=1.0, help="keep the likeliest tokens that hold this much (default 1: all)")
+    add("--top-k", type=int, default=0, help="keep so many of the likeliest tokens (default 0: all)")
+    add("--min-p", type=float, default=0.0, help="keep tokens this likely against the likeliest (default 0: all)")
+    add("--adaptive", action="store_true", help="let each round choose its draft length, up to --k, or none")
+    add("--policy", default=ONE_PASS, help="how verify passes are made: one pass, single passes, dense, compiled")
+    add("--kv-bits", type=int, help="keep keys and values in so many bits")
+    add("--mtp-without-prompt", action="store_true", help="an MTP head whose cache never saw the prompt")
+    add("--system", help="a system prompt before every prompt")
+    add("--stop", action="append", default=[], metavar="TOKEN", help="a token that ends an answer, besides the model's")
     add("--out", type=Path, help="the session file to write (default: a new one among the sessions)")
     add("--no-chat", action="store_true", help="do not wrap prompts in the model's chat template")
     add("--no-blocks", action="store_true", help="do not time blocks between segments")

@@ -52,6 +52,17 @@ def plan_of(options: argparse.Namespace) -> Plan:
         context=options.context,
         trust_remote_code=options.trust_remote_code,
         chat=not options.no_chat,
+        rule=options.rule,
+        temperature=options.temperature,
+        top_p=options.top_p,
+        top_k=options.top_k,
+        min_p=options.min_p,
+        policy=options.policy,
+        kv_bits=options.kv_bits,
+        adaptive=options.adaptive,
+        mtp_sees_prompt=not options.mtp_without_prompt,
+        system=options.system,
+        stop=tuple(options.stop),
     ).checked()
 
 
@@ -164,7 +175,8 @@ def _record(
     from ..profilers.judge.ledger import undecided_kinds
 
     plan = plan_of(options)
-    recorder = _recorder_class()(plan, watcher, steering, undecided_kinds)
+    stdin = None if options.control else sys.stdin  # under control it carries commands
+    recorder = _recorder_class()(plan, watcher, steering, undecided_kinds, stdin=stdin)
     stem = f"{recorder.target.name}-{recorder.drafter.kind}-k{plan.k}"
     path: Path = options.out or new_session_path(sessions_folder(), stem, datetime.now())
     with SessionStore.create(path) as store, StopOnSignal(steering):

@@ -23,7 +23,12 @@ def recorder_options(options: argparse.Namespace) -> tuple[str, ...]:
     for name, value in vars(options).items():
         if name in OWN or value is None or value is False:
             continue
-        found.append(f"--{name.replace('_', '-')}")
+        flag = f"--{name.replace('_', '-')}"
+        if isinstance(value, list):
+            for item in value:
+                found += [flag, str(item)]
+            continue
+        found.append(flag)
         if value is not True:
             found.append(str(value))
     return tuple(found)

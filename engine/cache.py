@@ -7,62 +7,53 @@ from dataclasses import dataclass
 from typing import Any
 
 import mlx.core as mx
-from mlx.utils import tree_map
 
-from .errors import SpecviewError
+from .cache_contents import CacheError, arrays_in, contents, put_contents
 from .models import Target
-from .rewind import recurrent_with_tape, start_tape, untaped
-from .trees import named_arrays
+from .rewind import stop_tape, with_tapes
+
+__all__ = [
+    "CacheError",
+    "Snapshot",
+    "arrays_of",
+    "cache_bytes",
+    "check_rewindable",
+    "new_cache",
+    "prefill",
+    "restore",
+    "take_snapshot",
+]
 
 PREFILL_STEP = 512
 
 
-class CacheError(SpecviewError):
-    """A cache that this loop cannot rewind."""
-
-
-REWINDABLE = ("KVCache", "QuantizedKVCache", "ArraysCache")
-
-
 def new_cache(target: Target, longest: int | None = None) -> list[Any]:
-    """An empty cache for every layer, recurrent ones with a tape for rewinding.
+    """An empty cache for every layer, each able to go back to a prefix of a pass (see `rewind`).
 
-    `longest` is how many positions the generation may reach: a sliding-window
-    cache can be rewound only while it is not full. Raises CacheError for cache
-    classes that cannot be rewound at all.
+    `longest` is how many positions the generation may reach: a sliding window
+    that they do not fill is only trimmed. Raises CacheError for a model whose
+    state no way leads back to.
     """
     from mlx_lm.models.cache import make_prompt_cache
 
-    caches: list[Any] = make_prompt_cache(target.model)
-    for cache in caches:
-        name = type(cache).__name__
-        if name == "RotatingKVCache" and longest is not None and longest < cache.max_size:
-            continue
-        if name not in REWINDABLE:
-            reason = (
-                f"its window of {cache.max_size} positions is shorter than this run"
-                if name == "RotatingKVCache"
-                else f"specview cannot rewind its {name} yet"
-            )
-            raise CacheError(f"{target.name} cannot be drafted for: {reason}; choose a shorter run or another model.")
-    return recurrent_with_tape(target.model, caches)
+    def make() -> list[Any]:
+        made: list[Any] = make_prompt_cache(target.model)
+        return made
+
+    try:
+        return with_tapes(target.model, make(), make, longest)
+    except CacheError as error:
+        raise CacheError(f"{target.name} cannot be drafted for: {error}; choose another model.") from error
 
 
 def check_rewindable(target: Target, longest: int | None = None) -> None:
-    """Raise CacheError unless every cache of the model can be taken back; runs one short pass where it must see."""
-    caches = new_cache(target, longest)
-    start_tape(caches)
-    target.logits(mx.array([[0, 0]]), caches)
-    if untaped(caches):
-        raise CacheError(
-            f"{target.name} cannot be drafted for: specview does not know which of its layers keep which recurrent "
-            "state; choose another model."
-        )
+    """Raise CacheError unless every cache of the model can be taken back."""
+    new_cache(target, longest)
 
 
 def arrays_of(caches: Sequence[Any]) -> list[mx.array]:
     """All arrays that the caches hold, e.g. to evaluate them."""
-    return [a for _, a in named_arrays([c.state for c in caches])]
+    return arrays_in(caches)
 
 
 def cache_bytes(caches: Sequence[Any]) -> int:
@@ -72,7 +63,7 @@ def cache_bytes(caches: Sequence[Any]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """The state of a list of caches at one moment.
+    """The contents of a list of caches at one moment.
 
     Buffers are shared until a cache writes again (its first update then copies
     once), so taking and restoring is cheap and a snapshot stays what it was.
@@ -81,20 +72,16 @@ class Snapshot:
     states: tuple[Any, ...]
 
 
-def _owned(state: Any) -> Any:
-    """The same values behind array objects of their own, containers copied too."""
-    return tree_map(lambda x: mx.array(x) if isinstance(x, mx.array) else x, state)
-
-
 def take_snapshot(caches: Sequence[Any]) -> Snapshot:
     """Remember the caches as they are now."""
-    return Snapshot(tuple(_owned(c.state) for c in caches))
+    return Snapshot(tuple(contents(cache) for cache in caches))
 
 
 def restore(caches: Sequence[Any], snapshot: Snapshot) -> None:
-    """Put the caches back to a snapshot of themselves or of their like."""
-    for cache, state in zip(caches, snapshot.states, strict=True):
-        cache.state = _owned(state)
+    """Put the caches back to a snapshot of themselves or of their like; the objects and their parts stay."""
+    stop_tape(caches)
+    for cache, kept in zip(caches, snapshot.states, strict=True):
+        put_contents(cache, kept)
 
 
 def prefill(target: Target, tokens: Sequence[int], caches: list[Any], keep_hidden: bool = False) -> mx.array | None:

@@ -7,13 +7,13 @@ decode that is left early has one more position in its cache.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from typing import Any, cast
 
 import mlx.core as mx
 
-from .accept import accept_greedy, greedy_choices
+from .accept import GREEDY_MATCH, AcceptanceRule, greedy_choices
 from .cache import arrays_of, new_cache, prefill
 from .drafters import Drafter
 from .events import Round, Step
@@ -21,6 +21,8 @@ from .limits import checked_draft_length
 from .models import Target
 from .probe import Probe, SplitProbe
 from .rewind import rewind, start_tape
+from .sampling import Sampling, Stream, drawn
+from .verify_policies import Policy, one_pass
 
 
 @dataclass(slots=True)
@@ -37,26 +39,47 @@ class Generation:
         return len(self.tokens) - 1
 
 
-def start(target: Target, prompt: list[int], drafter: Drafter | None = None, longest: int | None = None) -> Generation:
-    """Read a prompt (at least one token) into a new cache, and let the drafter see it too."""
+def start(
+    target: Target,
+    prompt: list[int],
+    drafter: Drafter | None = None,
+    longest: int | None = None,
+    sampling: Sampling | None = None,
+) -> Generation:
+    """Read a prompt (at least one token) into a new cache, and let the drafter see it and how it shall draw."""
     cache = new_cache(target, longest)
     hidden = prefill(target, prompt[:-1], cache, keep_hidden=drafter is not None and drafter.needs_hidden)
     if drafter is not None:
+        drafter.sampling = sampling
         drafter.begin(prompt, hidden)
     return Generation(target, list(prompt), cache)
 
 
-def decode(generation: Generation, count: int, clock: Callable[[], int], pipelined: bool = True) -> Iterator[Step]:
-    """Plain greedy generation of `count` tokens.
+def decode(
+    generation: Generation,
+    count: int,
+    clock: Callable[[], int],
+    pipelined: bool = True,
+    sampling: Sampling | None = None,
+    stop_ids: Collection[int] = (),
+) -> Iterator[Step]:
+    """Plain generation of `count` tokens, greedy or drawn; fewer when one of `stop_ids` comes, which is the last step.
 
     Pipelined: step t+1 is submitted before step t is read, as in mlx-lm's
     `generate_step`. The first step of a call has no predecessor to hide
     behind and the last submits no successor: neither is like the others.
     """
     target, cache, tokens = generation.target, generation.cache, generation.tokens
+    position = len(tokens)
 
     def submit(y: mx.array) -> mx.array:
-        choice = greedy_choices(target.logits(y[None], cache))
+        nonlocal position
+        logits = target.logits(y[None], cache)
+        if sampling is None:
+            choice = greedy_choices(logits)
+        else:
+            choice, _ = drawn(logits, sampling, position, Stream.TARGET)
+        position += 1
         if pipelined:
             mx.async_eval(choice)
         return choice
@@ -70,6 +93,8 @@ def decode(generation: Generation, count: int, clock: Callable[[], int], pipelin
         context = generation.context
         tokens.append(token)
         yield Step(i, token, context, now - read_ns, pipelined)
+        if token in stop_ids:
+            return
         if pipelined:
             read_ns = now
         elif i + 1 < count:
@@ -79,39 +104,62 @@ def decode(generation: Generation, count: int, clock: Callable[[], int], pipelin
             y = ahead
 
 
-def speculate(generation: Generation, drafter: Drafter, k: int, count: int, probe: Probe) -> Iterator[Round]:
-    """Rounds of drafting until at least `count` tokens are committed.
+def speculate(
+    generation: Generation,
+    drafter: Drafter,
+    k: int,
+    count: int,
+    probe: Probe,
+    rule: AcceptanceRule = GREEDY_MATCH,
+    policy: Policy = one_pass,
+    stop_ids: Collection[int] = (),
+) -> Iterator[Round]:
+    """Rounds of drafting until at least `count` tokens are committed, or one of `stop_ids` is among a round's tokens.
 
     `k` is the longest draft (0: the loop without drafts). With a splitting
-    probe the phases are fenced and timed; without, only the round is.
+    probe the phases are fenced and timed; without, only the round is. What a
+    round commits behind a stop is no text: see `accept.cut_at_stop`.
     """
     checked_draft_length(k)
     committed = 0
     i = 0
     while committed < count:
-        played = play_round(generation, drafter, k, i, probe)
+        played = play_round(generation, drafter, k, i, probe, rule, policy)
         committed += len(played.tokens)
         i += 1
         yield played
+        if stop_ids and any(token in stop_ids for token in played.tokens):
+            return
 
 
-def play_round(generation: Generation, drafter: Drafter, k: int, i: int, probe: Probe) -> Round:
+def play_round(
+    generation: Generation,
+    drafter: Drafter,
+    k: int,
+    i: int,
+    probe: Probe,
+    rule: AcceptanceRule = GREEDY_MATCH,
+    policy: Policy = one_pass,
+) -> Round:
     """Draft, verify, accept, rewind: one round on a generation and its drafter.
 
     The verify graph is built before the drafts are waited for, so that a
-    device may draft meanwhile; a splitting probe charges that build to verify.
+    device may draft meanwhile; a splitting probe charges that build to verify,
+    and with it what the rule computes from the logits, as plain decoding
+    charges its own choice to the step.
     """
     context = generation.context
     began = probe.now()
     draft = drafter.draft(generation.tokens, k)
     drafting = probe.now()
-    hidden, choices = verify(generation, draft.tokens, drafter.needs_hidden)
+    hidden, logits = target_pass(generation, draft.tokens, drafter.needs_hidden, policy)
+    answer = rule.ask(logits, draft, context + 1)
     built = probe.now()
     drafts_there = probe.fence(draft.tokens)
-    mx.eval(choices)
-    verified = probe.fence(choices)
+    mx.eval(answer)
+    verified = probe.fence(answer)
     drafted: list[int] = draft.tokens.tolist()  # type: ignore[assignment]
-    accepted, tokens = accept_greedy(drafted, choices.tolist())  # type: ignore[arg-type]
+    accepted, tokens = rule.read(drafted, answer.tolist())  # type: ignore[arg-type]
     rewinding = probe.now()
     again = rewind(generation.cache, len(drafted) + 1, accepted + 1)
     generation.tokens.extend(tokens)
@@ -135,19 +183,23 @@ def play_round(generation: Generation, drafter: Drafter, k: int, i: int, probe: 
     )
 
 
-def verify(generation: Generation, drafts: mx.array, keep_hidden: bool) -> tuple[mx.array | None, mx.array]:
-    """One target pass over the last committed token and the drafts [m].
+def target_pass(
+    generation: Generation, drafts: mx.array, keep_hidden: bool, policy: Policy = one_pass
+) -> tuple[mx.array | None, mx.array]:
+    """One target pass over the last committed token and the drafts [m], run as the policy has it.
 
-    Returns the hidden states [1, m+1, D] (None unless kept) and the target's
-    own tokens [m+1]; both lazy.
+    Returns the hidden states [1, m+1, D] (None unless kept) and the logits
+    [1, m+1, vocabulary]; both lazy.
     """
-    target, cache = generation.target, generation.cache
     positions = mx.concatenate([mx.array(generation.tokens[-1:]), drafts.astype(mx.int32)])[None]
-    start_tape(cache)
-    if not keep_hidden:
-        return None, greedy_choices(target.logits(positions, cache))
-    hidden = target.inner(positions, cache=cache)
-    return hidden, greedy_choices(target.head(hidden))
+    start_tape(generation.cache)
+    return policy(generation.target, positions, generation.cache, keep_hidden)
+
+
+def verify(generation: Generation, drafts: mx.array, keep_hidden: bool) -> tuple[mx.array | None, mx.array]:
+    """As `target_pass`, with the target's own tokens [m+1] in place of the logits."""
+    hidden, logits = target_pass(generation, drafts, keep_hidden)
+    return hidden, greedy_choices(logits)
 
 
 def splitting(clock: Callable[[], int]) -> SplitProbe:

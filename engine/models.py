@@ -15,6 +15,7 @@ import mlx.nn as nn
 
 from .errors import SpecviewError
 from .layer_kinds import CountByKind, count_by_kind, layer_kinds
+from .mtp_names import classes_without_mtp
 from .paths import local_path
 from .trees import named_arrays
 
@@ -170,12 +171,18 @@ def load_target(source: str = BUNDLED, dtype: str | None = None, trust_remote_co
     casts the rest; None keeps the weights as stored. Raises ModelError with
     what to do for a missing, wrong, broken or unsupported model.
     """
-    from mlx_lm.utils import load_model, load_tokenizer
+    from mlx_lm.utils import _get_classes, load_model, load_tokenizer
 
     folder = _folder_of(source)
     name = public_name(source)
     try:
-        model, config = load_model(folder, lazy=True, trust_remote_code=trust_remote_code)
+        # weights of an MTP head are no part of mlx-lm's model, which refuses some checkpoints that keep them
+        model, config = load_model(
+            folder,
+            lazy=True,
+            get_model_classes=classes_without_mtp(_get_classes),
+            trust_remote_code=trust_remote_code,
+        )
         if dtype is not None:
             model = as_dtype(model, dtype)
         mx.eval(model.parameters())

@@ -74,6 +74,11 @@ class NotedConvolution:
         y: mx.array = super().__call__(x)  # type: ignore[misc]
         return y
 
+    def taken_input(self) -> mx.array | None:
+        """The last input, which is not kept any longer."""
+        kept, self.last_input = self.last_input, None
+        return None if kept is None else kept.array
+
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
@@ -94,7 +99,7 @@ def note_convolution(mixer: nn.Module) -> nn.Module | None:
 
 
 def states_after(
-    kept: int, calls: list[DeltaCall], convolution: nn.Module | None, after_pass: list[Any]
+    kept: int, calls: list[DeltaCall], conv_input: mx.array | None, after_pass: list[Any]
 ) -> list[mx.array] | None:
     """Conv state and recurrent state after `kept` positions, or None when the layer is not of this kind.
 
@@ -102,9 +107,9 @@ def states_after(
     keep the last rows of the convolution's input first and the recurrence's
     state second, as mlx-lm's gated delta layers do.
     """
-    if len(calls) != 1 or convolution is None or len(after_pass) != 2 or calls[0].masked:
+    if len(calls) != 1 or conv_input is None or len(after_pass) != 2 or calls[0].masked:
         return None
-    call, conv_input = calls[0], convolution.last_input.array
+    call = calls[0]
     if after_pass[1] is not call.state or after_pass[0].ndim != 3:
         return None
     rows = after_pass[0].shape[1]

@@ -1,194 +1,143 @@
-"""Takes caches back to a prefix of the positions they just saw, recurrent state included.
+"""Takes caches back to a prefix of the positions they just saw, whatever their class.
 
-Keys and values are trimmed. Recurrent state (gated delta, Mamba, short
-convolutions: everything mlx-lm keeps in an `ArraysCache`) cannot be trimmed:
-it is put back to what it was before the pass and the mixer runs again over the
-accepted positions only. During the pass a tape notes what the mixer took in
-and what its projections gave, so that this second run reads no weight matrix
-again; the rest of the layer is never evaluated, because only the state is asked for.
-Gated delta layers go back a shorter way still: see `recurrence`.
+Every class goes the cheapest way that is exact: keys and values that only grow are trimmed, sliding windows keep what
+an update overwrites (`window_tape`), and all other state (gated delta, Mamba, RWKV, short convolutions, caches that a
+model brings along) is put back and its writers run again over the kept positions (`replay`). A tape that runs since
+`start_tape` may hold several passes.
 """
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import mlx.core as mx
 import mlx.nn as nn
-from mlx_lm.models.cache import ArraysCache
+from mlx_lm.models.cache import (
+    ArraysCache,
+    BatchKVCache,
+    BatchRotatingKVCache,
+    CacheList,
+    ChunkedKVCache,
+    ConcatenateKVCache,
+    KVCache,
+    QuantizedKVCache,
+    RotatingKVCache,
+)
 
-from .recurrence import DeltaCall, note_convolution, noted_delta_calls, states_after
+from .cache_contents import CacheError, arrays_in, parts
+from .mixers import find_mixers, teach
+from .replay import Replayed, TapedCache, TapedMixer, back_by_replay, on_replay_tape, run_again
+from .window_tape import TapedBatchWindow, TapedWindow, back_in_window, on_window_tape, trims_exactly
 
-_PROJECTIONS = (nn.Linear, nn.QuantizedLinear)
+__all__ = ["CacheError", "TapedCache", "rewind", "start_tape", "stop_tape", "with_tapes"]
 
-
-@dataclass(slots=True)
-class _Note:
-    """What one projection gave in the noted pass: [1, n, D], or nothing."""
-
-    output: mx.array | None = None
-    recording: bool = False
-    replaying: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class _Notes:
-    """The notes of a mixer's projections; a bare tuple `nn.Module` would take for parameters."""
-
-    all: tuple[_Note, ...]
-    home: str
-    convolution: nn.Module | None
-
-
-class _NotedProjection:
-    """Mixed into a linear layer: notes its output, and in a replay gives the noted one back."""
-
-    note: _Note
-
-    def __call__(self, x: mx.array) -> mx.array:
-        note = self.note
-        if note.replaying and note.output is not None:
-            return note.output[:, : x.shape[1]]
-        y: mx.array = super().__call__(x)  # type: ignore[misc]
-        if note.recording:
-            note.output = y
-        return y
+_GROWING = (KVCache, QuantizedKVCache, ChunkedKVCache, ConcatenateKVCache, BatchKVCache)
+_WINDOWS = (RotatingKVCache, BatchRotatingKVCache)
+_TAPED = (Replayed, TapedWindow, TapedBatchWindow)
 
 
-class _TapedMixer:
-    """Mixed into a recurrent mixer: notes its input on the cache while the cache's tape runs."""
+def with_tapes(
+    model: nn.Module, caches: list[Any], make: Callable[[], list[Any]], longest: int | None = None
+) -> list[Any]:
+    """The same caches, each able to go back, and the model's mixers taught to note what they need for it.
 
-    notes: _Notes
-
-    def __call__(self, x: mx.array, *args: Any, **kwargs: Any) -> mx.array:
-        cache = kwargs.get("cache")
-        if cache is None:
-            cache = next((a for a in args if isinstance(a, TapedCache)), None)
-        if not isinstance(cache, TapedCache) or not cache.running:
-            y: mx.array = super().__call__(x, *args, **kwargs)  # type: ignore[misc]
-            return y
-        cache.mixers += 1
-        cache.mixer, cache.seen = self, (x, args, kwargs)
-        for note in self.notes.all:
-            note.recording = True
-        with noted_delta_calls(self.notes.home) as calls:
-            y = super().__call__(x, *args, **kwargs)  # type: ignore[misc]
-        for note in self.notes.all:
-            note.recording = False
-        cache.calls, cache.after_pass = calls, list(cache.cache)
-        return y
-
-
-class TapedCache(ArraysCache):
-    """A recurrent cache that can be taken back to any prefix of the last pass it taped."""
-
-    running = False
-    mixers = 0  # how many wrote on the tape in the last pass: one, or the way back is not known
-    mixer: Any = None
-    seen: Any = None
-    before: list[Any]
-    calls: list[DeltaCall]
-    after_pass: list[Any]
-
-    def start(self) -> None:
-        """Tape the next pass."""
-        self.running = True
-        self.mixers = 0
-        self.before = list(self.cache)
-
-    def rewind_to(self, kept: int) -> None:
-        """State after the first `kept` positions of the taped pass. Lazy."""
-        x, args, kwargs = self.seen
-        self.running = False
-        self.cache: list[Any] = list(self.before)
-        if kept == 0:
-            return
-        states = states_after(kept, self.calls, self.mixer.notes.convolution, self.after_pass)
-        if states is not None:
-            self.cache = list(states)
-            return
-        for note in self.mixer.notes.all:
-            note.replaying = True
-        try:
-            self.mixer(x[:, :kept], *args, **kwargs)
-        finally:
-            for note in self.mixer.notes.all:
-                note.replaying = False
-
-    def stop(self) -> None:
-        """End the tape: the pass stands as it is."""
-        self.running = False
-        self.seen = None
+    `make` gives empty caches for the short pass that finds the mixers, which is built but not evaluated. A window that
+    `longest` positions do not fill needs no tape. Raises CacheError for state that no way leads back to.
+    """
+    stateful = [cache for cache in parts(caches) if _cannot_be_cut(cache)]
+    unknown = next((cache for cache in stateful if not hasattr(cache, "__dict__")), None)
+    if unknown is not None:
+        raise CacheError(f"its {type(unknown).__name__} shows nothing of what it holds")
+    if stateful and not any(isinstance(module, TapedMixer) for module in model.modules()):
+        tried = make()
+        for mixer in find_mixers(model, tried, [cache for cache in parts(tried) if _cannot_be_cut(cache)]):
+            teach(mixer, TapedMixer)
+    for cache in stateful:
+        on_replay_tape(cache)
+    for cache in parts(caches):
+        if type(cache) in _WINDOWS and (longest is None or longest >= cache.max_size):
+            on_window_tape(cache)
+    return caches
 
 
-def recurrent_with_tape(model: nn.Module, caches: list[Any]) -> list[Any]:
-    """The same caches with every `ArraysCache` able to tape, and the model's mixers taught to note."""
-    if not any(type(cache) is ArraysCache for cache in caches):
-        return caches
-    for module in model.modules():
-        if _is_mixer(module):
-            _teach(module)
-    return [_taped(cache) if type(cache) is ArraysCache else cache for cache in caches]
-
-
-def _taped(cache: ArraysCache) -> TapedCache:
-    own = TapedCache.__new__(TapedCache)
-    own.__dict__.update(cache.__dict__)
-    return own
-
-
-def _takes_cache(module: Any) -> bool:
-    return isinstance(module, _TapedMixer) or "cache" in inspect.signature(type(module).__call__).parameters
-
-
-def _is_mixer(module: nn.Module) -> bool:
-    """Whether a module is given a cache and hands it to none below: the layer that really uses it."""
-    return _takes_cache(module) and not any(_takes_cache(m) for m in module.modules() if m is not module)
-
-
-def _teach(mixer: nn.Module) -> None:
-    """Swap the class of a mixer, and of the projections in it, for one that notes. Once."""
-    if isinstance(mixer, _TapedMixer):
-        return
-    projections = [m for m in mixer.modules() if isinstance(m, _PROJECTIONS)]
-    for projection in projections:
-        own = type(projection)
-        projection.__class__ = type(own.__name__, (_NotedProjection, own), {})
-        projection.note = _Note()
-    kind = type(mixer)
-    mixer.__class__ = type(kind.__name__, (_TapedMixer, kind), {})
-    mixer.notes = _Notes(tuple(p.note for p in projections), kind.__module__, note_convolution(mixer))
-
-
-def untaped(caches: Sequence[Any]) -> bool:
-    """After a taped pass: whether some recurrent cache was used by no mixer that was taught, or by several."""
-    return any(isinstance(cache, TapedCache) and cache.mixers != 1 for cache in caches)
+def _cannot_be_cut(cache: Any) -> bool:
+    return not isinstance(cache, (*_GROWING, *_WINDOWS, *_TAPED))
 
 
 def start_tape(caches: Sequence[Any]) -> None:
-    """Before a pass that may have to be taken back in part."""
-    for cache in caches:
-        if isinstance(cache, TapedCache):
-            cache.start()
+    """Before passes that may have to be taken back in part."""
+    for cache in parts(caches):
+        if isinstance(cache, _TAPED):
+            cache.tape.start()
+
+
+def stop_tape(caches: Sequence[Any]) -> None:
+    """After passes that stand as they are."""
+    for cache in parts(caches):
+        if isinstance(cache, _TAPED):
+            cache.tape.stop()
 
 
 def rewind(caches: Sequence[Any], width: int, kept: int) -> list[mx.array]:
-    """Take caches that just saw `width` positions back to the first `kept` of them.
+    """Take caches that saw `width` positions since their tape started back to the first `kept` of them.
 
     Returns the arrays that were recomputed (lazy; empty when none was), so
-    that a caller may evaluate or time them.
+    that a caller may evaluate or time them. Raises CacheError for a cache
+    that cannot go back because no tape was started.
     """
+    if kept == width:
+        stop_tape(caches)
+        return []
     again: list[mx.array] = []
     for cache in caches:
-        if isinstance(cache, TapedCache):
-            if kept == width:
-                cache.stop()
-            else:
-                cache.rewind_to(kept)
-                again.extend(a for a in cache.cache if a is not None)
-        elif kept < width:
-            cache.trim(width - kept)
+        again.extend(_back(cache, width, kept))
     return again
+
+
+def _back(cache: Any, width: int, kept: int) -> list[mx.array]:
+    if isinstance(cache, CacheList):
+        return _list_back(cache, width, kept)
+    if isinstance(cache, ArraysCache | Replayed):
+        return _state_back(cache, width, kept)
+    if isinstance(cache, TapedWindow | TapedBatchWindow) and cache.tape.running:
+        return back_in_window(cache, width, kept) if cache.tape.passes else []
+    if isinstance(cache, _WINDOWS) and not trims_exactly(cache):
+        raise CacheError(
+            "A sliding window that is full cannot be taken back without a tape: use caches that new_cache made, and "
+            "start_tape before the pass."
+        )
+    cache.trim(width - kept)
+    if isinstance(cache, ConcatenateKVCache):
+        _cut_to_offset(cache)
+    return []
+
+
+def _cut_to_offset(cache: Any) -> None:
+    """What this class's own `trim` leaves to do."""
+    if cache.keys is not None:
+        cache.keys, cache.values = cache.keys[..., : cache.offset, :], cache.values[..., : cache.offset, :]
+
+
+def _state_back(cache: Any, width: int, kept: int) -> list[mx.array]:
+    if not isinstance(cache, Replayed) or not cache.tape.running:
+        raise CacheError(
+            "Recurrent state cannot be taken back without a tape: use caches that new_cache made, and start_tape "
+            "before the pass."
+        )
+    if not cache.tape.passes:  # the model never used it
+        return []
+    back_by_replay(cache, width, kept)
+    return arrays_in([cache])
+
+
+def _list_back(cache: CacheList, width: int, kept: int) -> list[mx.array]:
+    """Part by part; where one module wrote several parts at once, to a boundary of passes and on together."""
+    for part in cache.caches:
+        if isinstance(part, Replayed) and part.tape.running and part.tape.passes:
+            taped, inside = part.tape.split(width, kept)
+            if inside and any(own is cache for seen in taped.seen for own in seen.lists):
+                again = [a for own in cache.caches for a in _back(own, width, kept - inside)]
+                run_again(taped.seen, inside)
+                return [*again, *arrays_in([cache])]
+    return [a for part in cache.caches for a in _back(part, width, kept)]

@@ -16,10 +16,13 @@ from mlx.utils import tree_map_with_path
 from .layer_kinds import CountByKind, has_experts
 from .models import DTYPES, Target, first_line, logit_count
 from .random_weights import fill_with_random
+from .shape_caches import position_bytes
 from .shape_config import PRESETS, ShapeError, check_config, shape_config, shape_source, text_config, with_experts
 from .shape_layers import LayerChoice, choose_layers, constructed
 from .shape_quantisation import quantised
 from .trees import named_arrays
+
+WITH_WORK = 1.1  # of what is held, for the arrays that a pass makes on its way
 
 __all__ = [
     "PRESETS",
@@ -37,12 +40,14 @@ __all__ = [
 class ShapeEstimate:
     """What a shape will hold once built, reckoned without building it.
 
-    `needed_bytes` are the weights and one more copy of the largest array, which the drawing of random numbers takes.
+    `needed_bytes` are the weights and one more copy of the largest array, which the drawing of random numbers takes, a
+    tenth more for what passes hold meanwhile, and `cache_bytes`, at most, of keys and values.
     Layers are counted by kind; `…_in_full` are of the whole architecture.
     """
 
     name: str
     weight_bytes: int
+    cache_bytes: int
     needed_bytes: int
     parameters: int
     layers_built: CountByKind
@@ -79,6 +84,7 @@ def estimate(
     dtype: str | None = None,
     experts: int | None = None,
     name: str = "the shape",
+    positions: int = 0,
 ) -> ShapeEstimate:
     """Bytes, parameters and layers of a config's shape on this device; allocates nothing.
 
@@ -88,7 +94,7 @@ def estimate(
     if experts is not None:
         config = with_experts(name, config, experts)
     choice = choose_layers(name, config, layers)
-    return _estimate(name, config, choice, _prepared(name, choice, dtype), dtype)
+    return _estimate(name, config, choice, _prepared(name, choice, dtype), dtype, positions)
 
 
 def check_fits(estimate: ShapeEstimate, available_bytes: int) -> None:
@@ -98,9 +104,12 @@ def check_fits(estimate: ShapeEstimate, available_bytes: int) -> None:
     least = len(estimate.layers_in_full)
     fewer = sum(n for _, n in estimate.layers_built) > least
     advice = "build fewer layers with --layers" if fewer else "choose a smaller shape"
+    if estimate.needed_bytes - estimate.cache_bytes <= available_bytes:
+        advice += ", ask for a shorter --context"
+    kept = f", up to {_gigabytes(estimate.cache_bytes)} of keys and values" if estimate.cache_bytes else ""
     raise ShapeError(
-        f"{estimate.name} needs {_gigabytes(estimate.needed_bytes)}, {_gigabytes(available_bytes)} are free: "
-        f"{advice}, or free some memory."
+        f"{estimate.name} needs {_gigabytes(estimate.needed_bytes)} ({_gigabytes(estimate.weight_bytes)} of weights"
+        f"{kept} and room to work), {_gigabytes(available_bytes)} are free: {advice}, or free some memory."
     )
 
 
@@ -111,12 +120,14 @@ def load_shape(
     seed: int = 0,
     available_bytes: int | None = None,
     experts: int | None = None,
+    positions: int = 0,
 ) -> Target:
     """Build a shape: a preset, a config.json, a folder with one, or a hub id, whose weights are not fetched.
 
     `layers` of them are kept, each kind in its proportion; None keeps all. `dtype` builds it unquantised, None as its
     config says, with float32 scales on a CPU and the checkpoint's dtype elsewhere. `experts` keeps fewer experts.
-    Raises ShapeError for what cannot be had, and before anything is allocated for what does not fit `available_bytes`.
+    `positions` are those that its caches will hold together. Raises ShapeError for what cannot be had, and before
+    anything is allocated for what does not fit `available_bytes`.
     """
     found = shape_source(source)
     name, config = found.name, found.config
@@ -126,7 +137,7 @@ def load_shape(
     choice = choose_layers(name, config, layers)
     model = _prepared(name, choice, dtype)
     if available_bytes is not None:
-        check_fits(_estimate(name, config, choice, model, dtype), available_bytes)
+        check_fits(_estimate(name, config, choice, model, dtype, positions), available_bytes)
     try:
         fill_with_random(model, seed)
         mx.eval(model.parameters())
@@ -186,7 +197,7 @@ def _stored_dtype(config: dict[str, Any]) -> mx.Dtype:
 
 
 def _estimate(
-    name: str, config: dict[str, Any], choice: LayerChoice, model: nn.Module, dtype: str | None
+    name: str, config: dict[str, Any], choice: LayerChoice, model: nn.Module, dtype: str | None, positions: int
 ) -> ShapeEstimate:
     total = tuple(range(sum(n for _, n in choice.in_full)))
     full = (
@@ -196,10 +207,12 @@ def _estimate(
     )
     whole = model if full is choice else _prepared(name, full, dtype)
     sizes = [a.nbytes for _, a in named_arrays(model.parameters())]
+    caches = positions * position_bytes(choice.config, choice.built)
     return ShapeEstimate(
         name=name,
         weight_bytes=sum(sizes),
-        needed_bytes=sum(sizes) + max(sizes),
+        cache_bytes=caches,
+        needed_bytes=round((sum(sizes) + max(sizes)) * WITH_WORK) + caches,
         parameters=_parameters(model),
         layers_built=choice.built,
         layers_in_full=choice.in_full,

@@ -324,7 +324,7 @@ def floors_view(facts: OpsFacts, ask: OpsAsk) -> FloorsView:
             for d in row.details
         ]
     avoidable = None if floor.measured_verify_ms is None else max(0.0, floor.measured_verify_ms - floor.verify.ms)
-    ratio = floor.verify.ms / floor.decode.ms if floor.decode.ms > 0 else None
+    ratio = floor.floor_ratio
     cells = (
         "all",
         figures.bare_ms(floor.measured_verify_ms),

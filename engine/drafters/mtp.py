@@ -1,213 +1,210 @@
-"""An MTP head: one decoder layer that guesses the token after next from the target's hidden state.
+"""Drafts with the MTP heads of a checkpoint: layers trained to guess the token after next from the target's states.
 
-It takes concat(norm(embedding of token t+1), norm(hidden state of token t))
-through `fc`, a decoder layer of the target's kind and `norm`, and shares the
-target's embedding and output head. Layout and order: Qwen3-Next checkpoints
-(`mtp.*`), as vLLM's qwen3_next_mtp runs them. mlx-lm drops these weights, so
-they are read here.
+Head 0 pairs hidden state t with token t+1 and guesses token t+2; head j pairs
+what head j−1 made of hidden state t with token t+1+j and guesses token t+2+j.
+Beyond the last head, that head is fed its own output (most checkpoints have
+one head only). Layouts are in `mtp_heads`, loading in `mtp_loading`; the order
+of heads is vLLM's.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import mlx.core as mx
-import mlx.nn as nn
 
-from ..accept import greedy_choices
-from ..cache import Snapshot, arrays_of, cache_bytes, restore, take_snapshot
-from ..errors import SpecviewError
-from ..models import DTYPES, Target, as_dtype
+from ..cache import PREFILL_STEP, Snapshot, arrays_of, cache_bytes, restore, take_snapshot
+from ..models import Target
 from ..rewind import rewind
+from ..sampling import Sampling
 from ..trees import nbytes
-from .protocol import Draft, no_tokens
+from .mtp_heads import MtpHeads
+from .mtp_heads import QwenHead as MtpHead
+from .mtp_loading import load_mtp_head
+from .mtp_weights import MtpError
+from .protocol import Draft, Guess, draft_of, guess, no_tokens
 
-
-class MtpError(SpecviewError):
-    """No MTP head that can be used."""
-
-
-class MtpHead(nn.Module):
-    """The layers of a Qwen3-Next MTP head; norms as mlx-lm keeps them (1 added), experts stacked."""
-
-    def __init__(self, target: Target) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
-        from mlx_lm.models.qwen3_next import Qwen3NextDecoderLayer
-
-        args = target.model.args
-        width = args.hidden_size
-        self.pre_fc_norm_embedding = nn.RMSNorm(width, eps=args.rms_norm_eps)
-        self.pre_fc_norm_hidden = nn.RMSNorm(width, eps=args.rms_norm_eps)
-        self.fc = nn.Linear(2 * width, width, bias=False)
-        full_attention = args.full_attention_interval - 1
-        self.layers = [Qwen3NextDecoderLayer(args, full_attention)]
-        self.norm = nn.RMSNorm(width, eps=args.rms_norm_eps)
-
-    def __call__(self, embedding: mx.array, hidden: mx.array, cache: list[Any]) -> mx.array:
-        """New hidden states [1, n, D] from embeddings of the next tokens and hidden states, both [1, n, D]."""
-        from mlx_lm.models.base import create_attention_mask
-
-        x: mx.array = self.fc(
-            mx.concatenate([self.pre_fc_norm_embedding(embedding), self.pre_fc_norm_hidden(hidden)], -1)
-        )
-        mask = create_attention_mask(x, cache[0])
-        for layer, layer_cache in zip(self.layers, cache, strict=True):
-            x = layer(x, mask=mask, cache=layer_cache)
-        result: mx.array = self.norm(x)
-        return result
-
-
-def mtp_weights(folder: Path) -> dict[str, mx.array]:
-    """Tensors named `mtp.*` in the safetensors of a model folder, without the prefix."""
-    found = {}
-    for file in sorted(folder.glob("*.safetensors")):
-        try:
-            tensors = cast("dict[str, mx.array]", mx.load(str(file)))
-        except RuntimeError as error:
-            raise MtpError(f"{file.name} of {folder.name} cannot be read: fetch the model again.") from error
-        found.update({k.removeprefix("mtp."): v for k, v in tensors.items() if k.startswith("mtp.")})
-    return found
-
-
-def load_mtp_head(target: Target, dtype: str | None = None) -> MtpHead:
-    """The MTP head stored beside a target's weights, quantised as stored or cast to `dtype`.
-
-    Raises MtpError when the folder holds none, or one of another layout.
-    """
-    weights = mtp_weights(target.folder)
-    if not weights:
-        raise MtpError(
-            f"{target.name} holds no MTP head (no mtp.* weights): choose --draft lookup, a draft model, or a "
-            "checkpoint whose MTP weights were kept."
-        )
-    if target.config.get("model_type") != "qwen3_next" or "layers.0.mlp.switch_mlp.up_proj.weight" not in weights:
-        raise MtpError(
-            f"The MTP head of {target.name} has a layout that specview cannot run yet: choose --draft lookup "
-            "or a draft model."
-        )
-    head = MtpHead(target)
-    quantisation = target.config.get("quantization")
-    if quantisation:
-        nn.quantize(
-            head,
-            group_size=quantisation["group_size"],
-            bits=quantisation["bits"],
-            class_predicate=lambda path, module: f"{path}.scales" in weights,
-        )
-    try:
-        head.load_weights(list(weights.items()))
-    except ValueError as error:
-        raise MtpError(f"The MTP weights of {target.name} do not fit its config: fetch the model again.") from error
-    if dtype is not None:
-        if dtype not in DTYPES:
-            raise MtpError(f"There is no dtype {dtype!r}: use one of {', '.join(DTYPES)}.")
-        as_dtype(head, dtype)
-    mx.eval(head.parameters())  # type: ignore[no-untyped-call]
-    head.eval()
-    return head
+__all__ = ["MtpDrafter", "MtpError", "MtpHead", "MtpMark", "load_mtp_head"]
 
 
 @dataclass(frozen=True, slots=True)
 class MtpMark:
-    """An MTP head's moment: its cache, and the tokens and hidden states it has yet to take in."""
+    """The heads' moment: their caches, how far each has read, and what each has yet to take in."""
 
     snapshot: Snapshot
-    pending: tuple[int, ...]
-    hidden: mx.array | None
+    tokens: tuple[int, ...]
+    position: int
+    taken: tuple[int, ...]
+    waiting: tuple[mx.array | None, ...]
 
 
 class MtpDrafter:
-    """Drafts with an MTP head, feeding it its own output for drafts beyond the first.
+    """Drafts with MTP heads.
 
-    Its cache holds one position per committed token, from the target's true
-    hidden states; so every round its first step takes in accepted + 1 positions.
+    A head's cache holds one position per pair of hidden state and committed
+    token; pairs with drafted tokens are taken out again when a round settles.
+    So every round head 0 takes in accepted + 1 positions, and head j takes in
+    j more, which it had only guessed at before. `sees_prompt` False leaves the
+    prompt out of the caches, as engines do that start a head's cache at the
+    first draft: acceptance suffers (article A).
     """
 
     kind = "mtp"
     needs_hidden = True
     has_steps = True
 
-    def __init__(self, target: Target, head: MtpHead) -> None:
+    def __init__(self, target: Target, head: MtpHeads, sees_prompt: bool = True) -> None:
         self.target = target
         self.head = head
+        self.sees_prompt = sees_prompt
+        self.sampling: Sampling | None = None
         self._cache: list[Any] = []
-        self._pending: tuple[int, ...] = ()
-        self._hidden: mx.array | None = None
-        self._own_steps = 0
+        self._tokens: list[int] = []  # committed ones; position p of a cache pairs hidden state p with token p + 1
+        self._position = 0  # where in the text the next token goes
+        self._taken: list[int] = []
+        self._waiting: list[mx.array | None] = []
+        self._unsure: list[int] = []
 
     def begin(self, tokens: Sequence[int], hidden: mx.array | None) -> None:
         """Take in the prompt: pairs of hidden state t and token t+1, all but the last pair."""
-        from mlx_lm.models.cache import KVCache
-
-        self._cache = [KVCache() for _ in self.head.layers]
-        self._own_steps = 0
+        count = len(self.head.heads)
+        self._cache = [head.new_cache() for head in self.head.heads]
+        self._taken, self._unsure = [0] * count, [0] * count
+        self._waiting = [None] * count
+        self._tokens, self._position = list(tokens), len(tokens)
         if hidden is None:  # a prompt of one token has no hidden state yet
-            self._pending, self._hidden = (), None
             return
-        if len(tokens) > 2:
-            mx.eval(self._step(mx.array(list(tokens[1:-1])), hidden[:, :-1]))
-        self._pending, self._hidden = tuple(tokens[-1:]), hidden[:, -1:]
+        hidden = self.head.taken(self.target, hidden)
+        if not self.sees_prompt:
+            self._tokens, hidden = list(tokens[-2:]), hidden[:, -1:]
+        self._waiting[0] = hidden
+        for start in range(0, len(self._tokens) - 2, PREFILL_STEP):
+            self._read_prompt(min(start + PREFILL_STEP, len(self._tokens) - 2))
 
-    def _step(self, tokens: mx.array, hidden: mx.array) -> mx.array:
-        """Hidden states [1, n, D] of the head over tokens [n] and hidden [1, n, D]."""
-        return self.head(self.target.inner.embed_tokens(tokens[None]), hidden, self._cache)
+    def _read_prompt(self, last: int) -> None:
+        """Have every head take in what the tokens up to `last` let it."""
+        for i in range(len(self.head.heads)):
+            inputs = self._waiting[i]
+            width = last - i - self._taken[i]
+            if inputs is None or width <= 0:
+                return
+            first = self._taken[i] + 1 + i
+            made = self._pass(i, mx.array(self._tokens[first : first + width]), inputs[:, :width])
+            self._waiting[i], self._taken[i] = inputs[:, width:], self._taken[i] + width
+            self._hand_on(i, made)
+            mx.eval(made, arrays_of(self._cache))
+
+    def _pass(self, i: int, tokens: mx.array, hidden: mx.array) -> mx.array:
+        """Hidden states [1, n, D] of head i over tokens [n] and hidden [1, n, D]."""
+        made: mx.array = self.head.heads[i](self.head.embedded(i, self.target, tokens), hidden, self._cache[i])
+        return made
+
+    def _hand_on(self, i: int, made: mx.array) -> None:
+        """What head i made of committed tokens waits for the next head."""
+        if i + 1 < len(self._waiting):
+            self._waiting[i + 1] = _joined(self._waiting[i + 1], made)
 
     def draft(self, tokens: Sequence[int], k: int) -> Draft:
         """k tokens, submitted step by step and left lazy."""
-        self._own_steps = 0
-        if k == 0 or self._hidden is None:
+        if k == 0 or self._waiting[0] is None:
             return Draft(no_tokens(), 0)
-        width = len(self._pending)
-        hidden = self._step(mx.array(self._pending), self._hidden)[:, -1:]
-        guesses = [greedy_choices(self.target.head(hidden))]
-        mx.async_eval(guesses[0])
-        self._pending, self._hidden = (), None
-        for _ in range(k - 1):
-            hidden = self._step(guesses[-1], hidden)
-            self._own_steps += 1
-            guesses.append(greedy_choices(self.target.head(hidden)))
-            mx.async_eval(guesses[-1])
-        return Draft(mx.concatenate(guesses), width)
+        last = len(self._tokens) - 1
+        width = last - self._taken[0]
+        guesses: list[Guess] = []
+        guessed_inputs: mx.array | None = None
+        for i in range(min(k, len(self.head.heads))):
+            made, guessed_inputs = self._first_step(i, last, guessed_inputs, guesses)
+            self._guess(i, made, guesses)
+        final = len(guesses) - 1
+        for _ in range(k - len(guesses)):
+            made = self._pass(final, guesses[-1].token, made[:, -1:])
+            self._unsure[final] += 1
+            self._guess(final, made, guesses)
+        return draft_of(guesses, width)
+
+    def _first_step(
+        self, i: int, last: int, guessed_inputs: mx.array | None, guesses: Sequence[Guess]
+    ) -> tuple[mx.array, mx.array]:
+        """Head i over all it has not read, up to the last committed position.
+
+        Its last i tokens are drafts, so what it makes of them is taken back
+        later. Returns all it made, and the part of it that rests on drafts.
+        """
+        start = self._taken[i]
+        waiting = self._waiting[i]
+        inputs = _joined(waiting, guessed_inputs)
+        committed = self._tokens[start + 1 + i : last + 1]
+        drafted = [g.token.astype(mx.int32) for g in guesses[max(0, start + i - last) :]]
+        made = self._pass(i, mx.concatenate([mx.array(committed, dtype=mx.int32), *drafted]), inputs)
+        sure = max(0, last - i - start)
+        known = 0 if waiting is None else waiting.shape[1]
+        self._unsure[i] = last - start - sure
+        self._taken[i] = start + sure
+        self._waiting[i] = None if known <= sure else inputs[:, sure:known]
+        if sure > 0:
+            self._hand_on(i, made[:, :sure])
+        return made, made[:, sure:]
+
+    def _guess(self, i: int, made: mx.array, guesses: list[Guess]) -> None:
+        logits = self.head.logits(i, self.target, made[:, -1:])
+        guesses.append(guess(logits, self.sampling, self._position + len(guesses)))
+        mx.async_eval(guesses[-1].token)
 
     def settle(self, tokens: Sequence[int], accepted: int, hidden: mx.array | None) -> None:
-        """Forget the head's own steps; take the true hidden states in with the next draft."""
+        """Forget what rests on drafts; take the true hidden states in with the next draft."""
         assert hidden is not None
-        for cache in self._cache:
-            cache.trim(self._own_steps)
-        self._own_steps = 0
-        fresh = hidden[:, : accepted + 1]
-        self._hidden = fresh if self._hidden is None else mx.concatenate([self._hidden, fresh], axis=1)
-        self._pending = (*self._pending, *tokens)
+        self._forget_drafts()
+        fresh = self.head.taken(self.target, hidden[:, : accepted + 1])
+        self._waiting[0] = _joined(self._waiting[0], fresh)
+        self._tokens.extend(tokens)
+        self._position += len(tokens)
+
+    def _forget_drafts(self) -> None:
+        for cache, unsure in zip(self._cache, self._unsure, strict=True):
+            if unsure:
+                cache.trim(unsure)
+        self._unsure = [0] * len(self._unsure)
 
     def step(self, tokens: Sequence[int]) -> mx.array | None:
-        """The guess after `tokens`, each paired with the last hidden state: what a step costs is the same."""
-        if self._hidden is None:
+        """The guess of head 0 after `tokens`, each paired with the last hidden state: what a step costs is the same."""
+        if self._waiting[0] is None:
             return None
-        last = self._hidden[:, -1:]
-        hidden = mx.repeat(last, len(tokens), axis=1)
+        hidden = mx.repeat(self._waiting[0][:, -1:], len(tokens), axis=1)
         mx.eval(hidden, arrays_of(self._cache))
-        return greedy_choices(self.target.head(self._step(mx.array(list(tokens)), hidden)[:, -1:]))
+        made = self._pass(0, mx.array(list(tokens)), hidden)
+        return guess(self.head.logits(0, self.target, made[:, -1:]), None, self._position).token
 
     def take_back(self, width: int) -> None:
-        """Take the cache back by a step."""
-        rewind(self._cache, width, 0)
+        """Take the cache of head 0 back by a step."""
+        rewind(self._cache[:1], width, 0)
 
     def mark(self) -> MtpMark:
-        """The cache and what it has not seen."""
-        return MtpMark(take_snapshot(self._cache), self._pending, self._hidden)
+        """The caches and what they have not seen."""
+        return MtpMark(
+            take_snapshot(self._cache), tuple(self._tokens), self._position, tuple(self._taken), tuple(self._waiting)
+        )
 
     def restore(self, mark: MtpMark) -> None:
-        """Put the cache back."""
+        """Put the caches back."""
         restore(self._cache, mark.snapshot)
-        self._pending, self._hidden, self._own_steps = mark.pending, mark.hidden, 0
+        self._tokens, self._position = list(mark.tokens), mark.position
+        self._taken, self._waiting = list(mark.taken), list(mark.waiting)
+        self._unsure = [0] * len(self._unsure)
 
     def weight_bytes(self) -> int:
-        """Bytes of the head's weights."""
+        """Bytes of the heads' weights."""
         return nbytes(self.head.parameters())  # type: ignore[no-untyped-call]
 
     def cache_bytes(self) -> int:
-        """Bytes of the head's cache."""
+        """Bytes of the heads' caches."""
         return cache_bytes(self._cache) if self._cache else 0
+
+
+def _joined(before: mx.array | None, after: mx.array | None) -> mx.array:
+    """Positions [1, n, D] one after the other; at least one of the two is there."""
+    if before is None or before.shape[1] == 0:
+        assert after is not None
+        return after
+    return before if after is None or after.shape[1] == 0 else mx.concatenate([before, after], axis=1)

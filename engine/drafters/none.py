@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import mlx.core as mx
 
+from ..sampling import Sampling
 from .protocol import Draft, no_tokens
 
 
@@ -15,6 +16,7 @@ class NoDrafter:
     kind = "none"
     needs_hidden = False
     has_steps = False
+    sampling: Sampling | None = None
 
     def begin(self, tokens: Sequence[int], hidden: mx.array | None) -> None:
         """Nothing to see."""

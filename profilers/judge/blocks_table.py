@@ -4,16 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from statistics import fmean
 
 from ..measure.timings import CATEGORIES
 from ..record.records import Probe
 from ..record.session import Session
 from .economics import Gap, gap, width_ratio
+from .gap_parts import gap_parts
 from .numbers import MS
 from .places import Place, fenced_places, fenced_sum, queueable, queued_places
-from .readings import whole_passes
+from .readings import samples
 from .rulers import fence_cost
+from .shown import (
+    ShownPasses,
+    at_one_context,
+    never_queued,
+    shown_passes,
+    shown_slopes,
+    verify_probes,
+    why_never_queued,
+)
 from .spans import Fenced, Queued, R, Ruler, Span, Synchronous, combined, ratio
 from .statistics import Interval
 
@@ -65,7 +74,9 @@ class BlocksTable:
     The queued ruler times one place after another, between segments: until it has timed all that it can
     (`queued_places` of `places`) there is no queued sum, because a sum of some blocks would show a false gap. What
     containers do between their blocks (misc) has no copies to queue: only the fenced ruler sees it, and it is part
-    of the gap.
+    of the gap. `unqueueable` says in words what never will be queued, empty for nothing.
+    The wall is the mean of `passes` whole ones, `left_out` more were interrupted, slopes likewise; the gap is that of
+    `gap_parts`.
     """
 
     rows: tuple[CategoryRow, ...]
@@ -79,11 +90,23 @@ class BlocksTable:
     fence_ms: float | None
     places: int
     queued_places: int
+    passes: int = 0
+    left_out: int = 0
+    unqueueable: str = ""
 
     @property
     def wall_ms(self) -> float | None:
         """The synchronous whole-graph pass over one position, for showing."""
         return None if self.wall is None else self.wall.ms
+
+    @property
+    def waiting(self) -> str:
+        """What the queued sum and the gap still wait for, or that they never come; empty where there is a sum."""
+        if self.queued is not None:
+            return ""
+        if self.unqueueable:
+            return f"No queued sum and no gap: {self.unqueueable}."
+        return f"The gap waits for the queued ruler: {self.queued_places} of {self.places} places timed so far."
 
     @property
     def queued_ms(self) -> float | None:
@@ -115,6 +138,7 @@ class _Pass:
 
 def blocks_table(session: Session, width: int | None = None) -> BlocksTable | None:
     """The table of a session, verify at `width` positions or the width that was probed most; None without blocks."""
+    session = at_one_context(session)
     probes = [p for p in session.probes if p.category is not None and p.ruler != "whole"]
     decoding = [p for p in probes if p.part == "decode" or (p.part == "verify" and p.width == 1)]
     if not decoding:
@@ -132,8 +156,10 @@ def blocks_table(session: Session, width: int | None = None) -> BlocksTable | No
     complete = set(decode.queued) == needed
     queued = _total(decode.queued) if complete else None
     ruler = Ruler.QUEUED if complete and set(verify.queued) >= needed else Ruler.FENCED
-    passes = whole_passes(session, "verify").get(1)
-    wall = None if passes is None or not passes.ns else passes.span() or Span(fmean(passes.ns) * MS, passes.ruler)
+    shown = shown_passes(verify_probes(session, 1))
+    wall, apart = _wall(shown), gap_parts(session)
+    left = None if wall is None or queued is None or not queued.ms else gap(wall, queued)
+    fixed = never_queued(session, decoding)
     return BlocksTable(
         rows=tuple(_row(decode, verify, complete, ruler, category) for category in order),
         details=tuple(
@@ -144,18 +170,26 @@ def blocks_table(session: Session, width: int | None = None) -> BlocksTable | No
         ),
         width=width,
         wall=wall,
-        build_ms=_build_ms(session),
+        build_ms=shown.build_ms,
         queued=queued,
         fenced=fenced_sum(decoding),
-        gap=None if wall is None or queued is None or not queued.ms else gap(wall, queued),
+        gap=left if left is None or apart is None else apart.gap,
         fence_ms=fence_cost(session.calibrations)[0],
         places=len(needed),
         queued_places=len(decode.queued),
+        passes=len(shown.totals_ns),
+        left_out=shown.left_out,
+        unqueueable=why_never_queued(fixed) if fixed and needed - set(decode.queued) <= fixed else "",
     )
 
 
+def _wall(shown: ShownPasses) -> Span[Synchronous] | None:
+    totals = samples(shown.totals_ns, Synchronous)
+    return totals.span() or (Span(totals.ns[0] * MS, Synchronous) if totals.ns else None)
+
+
 def _pass(probes: Iterable[Probe]) -> _Pass:
-    mine = list(probes)
+    mine = shown_slopes(probes)
     return _Pass({**queued_places(mine, "hot"), **queued_places(mine, "cycled")}, fenced_places(mine))
 
 
@@ -192,12 +226,3 @@ def _ratio(
 
 def _total(places: Mapping[Place, Span[R]]) -> Span[R] | None:
     return combined([(1.0, span) for span in places.values()]) if places else None
-
-
-def _build_ms(session: Session) -> float | None:
-    """Graph build of the synchronous whole-graph pass over one position, the mean in ms."""
-    chosen = [
-        p for p in session.probes if p.ruler == "whole" and p.part == "verify" and p.width == 1 and not p.pipelined
-    ]
-    builds = [v * MS for p in chosen for v in p.build_ns or ()]
-    return fmean(builds) if builds else None

@@ -94,7 +94,7 @@ def break_even_line(ledger: Ledger, share_by_drafted: Mapping[int, float], k: in
     Another k needs T_verify(k + 1) measured: it is never interpolated, because a width can lie behind a cliff.
     """
     setting = ledger.setting
-    if setting.k == 0 or drafter_kind(setting.drafter) is DrafterKind.NONE:
+    if setting.k == 0 or drafter_kind(setting.drafter, setting.adaptive) is DrafterKind.NONE:
         raise SpecviewError("Nothing is drafted here, so nothing has to break even.")
     if ledger.decode is None or ledger.acceptance is None:
         raise SpecviewError("Plain steps and rounds are still to be measured.")
@@ -109,7 +109,7 @@ def _line(ledger: Ledger, shares: Mapping[int, float], k: int) -> BreakEvenLine:
     verify = ledger.verify or ledger.verify_by_width.get(k + 1)
     if verify is None:
         raise SpecviewError(f"A verify pass over {k + 1} positions is still to be measured.")
-    kind = drafter_kind(ledger.setting.drafter)
+    kind = drafter_kind(ledger.setting.drafter, ledger.setting.adaptive)
     widths = {width: number.span.mean for width, number in ledger.draft_by_width.items()}
     needed = range(1, k + 2) if kind is DrafterKind.MTP else range(1, 3)
     known = all(width in widths for width in needed) or kind is DrafterKind.LOOKUP

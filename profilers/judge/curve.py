@@ -13,6 +13,7 @@ from ..record.session import Session
 from .cliffs import Bump, Cliff, Staircase, difference, staircase
 from .economics import round_in_decode_steps
 from .numbers import MS, Number, number
+from .shown import ShownPasses, shown_passes
 from .spans import Pipelined, Span, Synchronous
 from .statistics import Interval, median_and_mad, ratio_of_intervals, t_interval
 
@@ -23,13 +24,15 @@ FEWEST_PROBES = 3
 class CurvePoint:
     """T_verify at one width in ms, and T(n) ÷ T(1), both synchronous whole-graph passes.
 
-    `marginal_ms` is what each position since `after`, the measured width before, adds; `marginal_steps` the same in
-    pipelined decode steps, None where the session holds no plain decoding. All None at the first width.
+    `left_out` more passes were interrupted. `marginal_ms` is what each position since `after`, the measured width
+    before, adds; `marginal_steps` the same in pipelined decode steps, None where the session holds no plain decoding.
+    All None at the first width.
     """
 
     width: int
     ms: Number
     ratio: Interval
+    left_out: int = 0
     after: int | None = None
     marginal_ms: Interval | None = None
     marginal_steps: Interval | None = None
@@ -56,6 +59,12 @@ class VerifyCurve:
     def bumps(self) -> tuple[Bump, ...]:
         """Widths that cost more than a wider one."""
         return self.stairs.bumps
+
+    @property
+    def left_out(self) -> str:
+        """How many passes were left out and where, as a sentence; empty for none."""
+        where = [f"{p.left_out} at n = {p.width}" for p in self.points if p.left_out]
+        return f"Interrupted passes, far off the others, are left out: {', '.join(where)}." if where else ""
 
     def between(self, width: int) -> Interval:
         """T_verify in ms at a width, on a straight line where nothing jumps; SpecviewError where something might."""
@@ -84,12 +93,12 @@ def _passes(session: Session) -> list[Probe]:
 
 
 def _curve(session: Session, probes: Sequence[Probe]) -> VerifyCurve | None:
-    by_width = {width: _timed([p for p in probes if p.width == width]) for width in sorted({p.width for p in probes})}
-    timed = {width: found for width, found in by_width.items() if found is not None}
+    shown = {n: shown_passes([p for p in probes if p.width == n]) for n in sorted({p.width for p in probes})}
+    timed = {width: found for width, passes in shown.items() if (found := _timed(passes)) is not None}
     if 1 not in timed or len(timed) < 2:
         return None
     decode = number([s.step_ns for s in session.steps if s.pipelined and not s.warm_up])
-    points = [CurvePoint(width=1, ms=timed[1], ratio=_one(timed[1].mean))]
+    points = [CurvePoint(width=1, ms=timed[1], ratio=_one(timed[1].mean), left_out=shown[1].left_out)]
     for (a, narrow), (b, wide) in pairwise(timed.items()):
         marginal = difference(wide.mean, narrow.mean, b - a)
         points.append(
@@ -97,6 +106,7 @@ def _curve(session: Session, probes: Sequence[Probe]) -> VerifyCurve | None:
                 width=b,
                 ms=wide,
                 ratio=_ratio(wide.mean, timed[1].mean),
+                left_out=shown[b].left_out,
                 after=a,
                 marginal_ms=marginal,
                 marginal_steps=None if decode is None else _in_steps(marginal, decode.mean),
@@ -111,14 +121,13 @@ def _curve(session: Session, probes: Sequence[Probe]) -> VerifyCurve | None:
     )
 
 
-def _timed(probes: Sequence[Probe]) -> Number | None:
+def _timed(passes: ShownPasses) -> Number | None:
     """T_verify at one width from at least two values: a probe is the unit, since its samples are back to back.
 
     Probes of a curve come in random order, so they count as independent; fewer than three lend their samples instead.
     """
-    samples = [[ns * MS for ns in probe.samples_ns or () if ns > 0] for probe in probes]
-    values = [ms for each in samples for ms in each]
-    units = [fmean(each) for each in samples if each]
+    values = [ns * MS for ns in passes.totals_ns]
+    units = [fmean(each) * MS for each in passes.by_probe_ns]
     units = units if len(units) >= FEWEST_PROBES else values
     return Number(t_interval(units), median_and_mad(values)) if len(values) >= 2 else None
 

@@ -29,8 +29,14 @@ class DrafterKind(StrEnum):
     NONE = "none"
 
 
-def drafter_kind(name: str) -> DrafterKind:
-    """The kind behind a drafter's name in a session: a path or a hub id is a draft model."""
+def drafter_kind(name: str, adaptive: bool = False) -> DrafterKind:
+    """The kind behind a drafter's name in a session: a path, a hub id or a copy of the target is a draft model.
+
+    A drafter of fixed acceptance has no steps, and one that chooses each round's length has no length of its own:
+    both count like a lookup, over the widths that occur, with the mean draft of split rounds.
+    """
+    if adaptive or name.partition(":")[0] == "fixed":
+        return DrafterKind.LOOKUP
     return DrafterKind(name) if name in set(DrafterKind) else DrafterKind.MODEL
 
 

@@ -38,7 +38,7 @@ class Timed:
     @property
     def kind(self) -> DrafterKind:
         """What kind of drafter it is."""
-        return drafter_kind(self.setting.drafter)
+        return drafter_kind(self.setting.drafter, self.setting.adaptive)
 
     def verify(self) -> Span[Synchronous] | None:
         """T_verify over the widths that occur, each timed alone; a width without probes comes from split rounds."""

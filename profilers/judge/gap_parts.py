@@ -81,7 +81,7 @@ class GapParts:
 def gap_parts(session: Session, width: int = 1, context: int | None = None) -> GapParts | None:
     """The gap at one width and its parts; None before the wall and every place that can be queued were timed there.
 
-    Of all contexts together, or of one: a session that generates passes through many, a survey holds a few.
+    Of one context, or of all that blocks were timed at: a session that generates passes through many, a survey has one.
     """
     times = gap_times(session, width, context)
     if times is None:
@@ -156,7 +156,7 @@ def _candidates(times: GapTimes) -> Iterable[tuple[str, Weights | None, str, int
         yield FENCE, {"fence": 1.0}, "One lone pass waits once; a slope has no fence in it.", 1
     else:
         yield FENCE, None, "Not calibrated here.", None
-    yield BOUNDARIES, *_boundaries(times), times.dispatches or None
+    yield BOUNDARIES, *_boundaries(times), times.dispatches_outside if times.dispatches else None
     yield UNQUEUED, *_unqueued(times), times.unqueued_fences or None
 
 

@@ -12,9 +12,10 @@ from ..record.session import Session
 from .interruptions import uninterrupted
 from .numbers import MS
 from .parts import Part, part_from, weighted_sum
+from .places import Place, is_hot, place_of, queueable
+from .shown import at_one_context, shown_passes, shown_slopes
 
 SCALE_BY_UNIT = {"ns": 1e-6, "us": 1e-3, "µs": 1e-3, "ms": 1.0}
-NOT_QUEUED = "misc"
 SLOPE_FREEDOM = 4.0  # of one slope, about: three repeats of two or three graphs
 
 Weights = Mapping[str, float]
@@ -43,7 +44,9 @@ class GapTimes:
 
 
 def gap_times(session: Session, width: int, context: int | None = None) -> GapTimes | None:
-    """The times at one width, of all contexts or of one; None before wall and every place to queue were timed there."""
+    """The times at one width, of one context or all that blocks were timed at; None before wall and sum are whole."""
+    if context is None:
+        session = at_one_context(session)
     here = [p for p in session.probes if context in (None, p.context) and p.part in ("decode", "verify")]
     probes = [p for p in here if p.width == width]
     whole = [p for p in probes if p.ruler == "whole" and p.part == "verify" and not p.pipelined]
@@ -54,7 +57,7 @@ def gap_times(session: Session, width: int, context: int | None = None) -> GapTi
     parts["queued"] = queued
     if unqueued is not None:
         parts["unqueued"] = unqueued
-    whole_queued = [p for p in probes if p.ruler == "queued" and p.category is None and p.block is None]
+    whole_queued = shown_slopes(p for p in probes if p.ruler == "queued" and p.category is None and p.block is None)
     if whole_queued:
         parts["queued pass"] = _slopes_part(whole_queued)
     for what in ("fence", "boundary"):
@@ -75,20 +78,15 @@ def gap_times(session: Session, width: int, context: int | None = None) -> GapTi
 
 
 def _whole_times(probes: Sequence[Probe]) -> tuple[dict[str, Part], int, int]:
-    """Build and evaluation of whole passes, how many passes, and how many more were interrupted.
-
-    Passes that do not tell build and evaluation apart count only where none does.
-    """
-    apart = [pair for p in probes for pair in zip(p.build_ns or (), p.eval_ns or (), strict=False)]
-    pairs = [pair for pair in apart or [(0, v) for p in probes for v in p.samples_ns or ()] if pair[1] > 0]
-    if len(pairs) < 2:
+    """Build and evaluation of whole passes, how many passes, and how many more were interrupted."""
+    shown = shown_passes(probes)
+    totals = shown.totals_ns
+    if len(totals) < 2:
         return {}, 0, 0
-    builds, evaluations = [b * MS for b, _ in pairs], [e * MS for _, e in pairs]
-    kept = uninterrupted(builds, evaluations)
-    parts = {"evaluation": part_from([evaluations[i] for i in kept])}
-    if apart:
-        parts["build"] = part_from([builds[i] for i in kept])
-    return parts, len(kept), len(pairs) - len(kept)
+    parts = {"evaluation": part_from([ns * MS for ns in shown.evaluations_ns or totals])}
+    if shown.builds_ns:
+        parts["build"] = part_from([ns * MS for ns in shown.builds_ns])
+    return parts, len(totals), shown.left_out
 
 
 def _samples(values_ns: Sequence[int]) -> Part | None:
@@ -108,14 +106,14 @@ def _blocks(probes: Sequence[Probe]) -> tuple[Part | None, Part | None, int]:
 
     There is no sum before every place that can be queued was: a sum of some would show a false gap.
     """
-    queued: dict[tuple[str | None, str | None], list[Probe]] = {}
-    fenced: dict[tuple[str | None, str | None], list[Probe]] = {}
-    for probe in probes:
+    queued: dict[Place, list[Probe]] = {}
+    fenced: dict[Place, list[Probe]] = {}
+    for probe in shown_slopes(probes):
         if probe.slope_ns is not None and probe.ruler == "queued":
-            queued.setdefault((probe.category, probe.block), []).append(probe)
+            queued.setdefault(place_of(probe), []).append(probe)
         elif probe.samples_ns and probe.ruler == "fenced":
-            fenced.setdefault((probe.category, probe.block), []).append(probe)
-    if not queued or any(place not in queued and place[0] != NOT_QUEUED for place in fenced):
+            fenced.setdefault(place_of(probe), []).append(probe)
+    if not queued or queueable(probes) - set(queued):
         return None, None, 0
     total = weighted_sum([(1.0, _slopes_part(_cycled(each))) for each in queued.values()])
     left = [each for place, each in fenced.items() if place not in queued]
@@ -125,15 +123,12 @@ def _blocks(probes: Sequence[Probe]) -> tuple[Part | None, Part | None, int]:
 
 def _cycled(probes: Sequence[Probe]) -> list[Probe]:
     """Copies that stayed at one layer are too fast where others went round all of them."""
-    cycled = [p for p in probes if p.arrangement != "hot" and p.layer is None]
-    return cycled or list(probes)
+    return [p for p in probes if not is_hot(p)] or list(probes)
 
 
 def _slopes_part(probes: Sequence[Probe]) -> Part:
     """Mean over the slopes of one place, all its layers, in ms; its error is their own or their spread, if larger."""
-    slopes = [(p.slope_ns or 0.0) * (p.layers or 1) * MS for p in probes]
-    kept = uninterrupted(slopes)
-    probes, values = [probes[i] for i in kept], [slopes[i] for i in kept]
+    values = [(p.slope_ns or 0.0) * (p.layers or 1) * MS for p in probes]
     halves = [
         ((p.slope_high_ns - p.slope_low_ns) / 2 * (p.layers or 1) * MS)
         for p in probes

@@ -14,7 +14,12 @@ from .ledger import Ledger
 from .spans import Pipelined, Span
 
 # "greedy match" is what the engine writes into a session; a rule that is not known stays unnamed and is not compared
-RULE_BY_WORD = {"greedy match": AcceptanceRule.GREEDY, **{rule.value: rule for rule in AcceptanceRule}}
+RULE_BY_WORD = {
+    "greedy match": AcceptanceRule.GREEDY,
+    "rejection sampling": AcceptanceRule.REJECTION,
+    "exact match": AcceptanceRule.EXACT_MATCH,
+    **{rule.value: rule for rule in AcceptanceRule},
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +43,7 @@ def measured_costs(ledger: Ledger, share_by_drafted: Mapping[int, float]) -> Mea
     """
     line = break_even_line(ledger, share_by_drafted)
     assert ledger.decode is not None and ledger.rest is not None and ledger.acceptance is not None
-    k, kind = ledger.setting.k, drafter_kind(ledger.setting.drafter)
+    k, kind = ledger.setting.k, drafter_kind(ledger.setting.drafter, ledger.setting.adaptive)
     verify = {width: found.span for width, found in ledger.verify_by_width.items()}
     if ledger.verify is not None:
         verify.setdefault(k + 1, ledger.verify.span)

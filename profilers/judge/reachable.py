@@ -87,7 +87,7 @@ def _verify_floor(session: Session, ledger: Ledger, floors: Floors) -> Span[Sync
 def _widths(session: Session, ledger: Ledger) -> dict[int, float]:
     """The share of rounds by width: k + 1, but for a lookup, whose drafts vary."""
     setting = ledger.setting
-    if drafter_kind(setting.drafter) is not DrafterKind.LOOKUP:
+    if drafter_kind(setting.drafter, setting.adaptive) is not DrafterKind.LOOKUP:
         return {setting.k + 1: 1.0}
     rounds = [e.drafted + 1 for v in visits_of(session) if v.setting == setting for s in v.pairs() for e in s.rounds]
     counts = Counter(rounds)

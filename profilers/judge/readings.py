@@ -10,6 +10,7 @@ from ..record.records import Step
 from ..record.session import Session
 from .numbers import MS, Number, whole_probes
 from .parts import part_from
+from .shown import shown_passes, verify_probes
 from .spans import Pipelined, R, Span, Synchronous
 from .statistics import median_and_mad
 
@@ -23,10 +24,11 @@ class Measured(Number, Generic[R]):
 
 @dataclass(frozen=True, slots=True)
 class Samples(Generic[R]):
-    """Times in ns taken by one ruler, in the order they were taken."""
+    """Times in ns taken by one ruler, in the order they were taken; `left_out` more were interrupted."""
 
     ns: tuple[int, ...]
     ruler: type[R]
+    left_out: int = 0
 
     def span(self) -> Span[R] | None:
         """Mean and standard error of at least two samples."""
@@ -56,6 +58,12 @@ def waited_for(values_ns: Sequence[int | None]) -> Samples[Synchronous]:
 def whole_passes(session: Session, part: str, runs: set[int] | None = None) -> dict[int, Samples[Synchronous]]:
     """Whole-graph passes that were waited for, by width; of some runs only, where the drafter matters."""
     return {width: waited_for(values) for width, values in whole_probes(session, part, runs).items()}
+
+
+def shown_wall(session: Session, width: int) -> Samples[Synchronous]:
+    """The whole target passes over a width that displays show: at the context of the blocks, none interrupted."""
+    shown = shown_passes(verify_probes(session, width))
+    return Samples(shown.totals_ns, Synchronous, shown.left_out)
 
 
 def pipelined_steps(steps: Sequence[Step]) -> Samples[Pipelined] | None:

@@ -15,7 +15,8 @@ from ..record.records import Calibration, Probe
 from ..record.session import Session
 from .numbers import MS
 from .places import Arrangement, Place, block_probes, counts_as, fenced_sum, is_hot, place_of, queueable, queued_places
-from .readings import Samples, pipelined_steps, samples, whole_passes
+from .readings import Samples, pipelined_steps, samples, shown_wall
+from .shown import at_one_context, never_queued, shown_slopes, why_never_queued
 from .spans import Fenced, Pipelined, Queued, R, Span, Synchronous, combined
 from .statistics import Interval
 from .visits import settings_of, visits_of
@@ -27,13 +28,15 @@ SCALE_BY_UNIT = {"ns": 1e-6, "us": 1e-3, "µs": 1e-3, "ms": 1.0}
 class Reading(Generic[R]):
     """What one ruler says: a mean in ms, its 95% interval, and the timings behind it (`n`: samples, passes or slopes).
 
-    `missing` is a sentence on why there is no number, or no interval.
+    `left_out` more whole passes or slopes were interrupted. `missing` is a sentence on why there is no number, or no
+    interval.
     """
 
     ruler: type[R]
     span: Span[R] | None = None
     n: int = 0
     missing: str = ""
+    left_out: int = 0
 
     @property
     def ms(self) -> float | None:
@@ -86,7 +89,9 @@ class RulerTable:
 
 def ruler_table(session: Session, width: int = 1) -> RulerTable | None:
     """The table at a width; None where no pass and no block was timed at it."""
+    session = at_one_context(session)
     probes = block_probes(session, width)
+    fixed = never_queued(session, probes)
     synchronous = _synchronous(session, width)
     if not probes and synchronous.span is None:
         return None
@@ -98,11 +103,11 @@ def ruler_table(session: Session, width: int = 1) -> RulerTable | None:
         synchronous=synchronous,
         pipelined=_pipelined(session, width),
         fenced=_fenced(probes, width),
-        queued_hot=_queued(probes, "hot", width),
-        queued_cycled=_queued(probes, "cycled", width),
-        categories=tuple(_row(probes, category, width) for category in order),
+        queued_hot=_queued(probes, "hot", width, fixed),
+        queued_cycled=_queued(probes, "cycled", width, fixed),
+        categories=tuple(_row(probes, fixed, category, width) for category in order),
         details=tuple(
-            _row(probes, category, width, detail) for category in order for detail in _details(probes, category)
+            _row(probes, fixed, category, width, detail) for category in order for detail in _details(probes, category)
         ),
         blocks=blocks_in(probes),
         fence_ms=fence_ms,
@@ -133,7 +138,9 @@ def blocks_in(probes: Sequence[Probe]) -> int:
     return sum(max(count, len(singly.get(place, ()))) for place, count in layers.items())
 
 
-def _row(probes: Sequence[Probe], category: str, width: int, detail: str | None = None) -> RulerRow:
+def _row(
+    probes: Sequence[Probe], fixed: Collection[Place], category: str, width: int, detail: str | None = None
+) -> RulerRow:
     mine = [p for p in probes if p.category == category and (detail is None or (p.detail or "other") == detail)]
     slopes = [p for p in mine if p.slope_ns is not None]
     return RulerRow(
@@ -141,8 +148,8 @@ def _row(probes: Sequence[Probe], category: str, width: int, detail: str | None 
         detail=detail,
         blocks=blocks_in(mine),
         fenced=_fenced(mine, width),
-        queued_hot=_queued(mine, "hot", width),
-        queued_cycled=_queued(mine, "cycled", width),
+        queued_hot=_queued(mine, "hot", width, fixed),
+        queued_cycled=_queued(mine, "cycled", width, fixed),
         hot_cached=_cached([p for p in slopes if is_hot(p)]),
         cycled_cached=_cached([p for p in slopes if not is_hot(p)]),
     )
@@ -160,9 +167,7 @@ def _cached(probes: Sequence[Probe]) -> bool | None:
 
 
 def _synchronous(session: Session, width: int) -> Reading[Synchronous]:
-    taken = whole_passes(session, "verify").get(width)
-    why = f"No whole pass over {_positions(width)} was timed."
-    return Reading(ruler=Synchronous, missing=why) if taken is None else _whole(taken, why)
+    return _whole(shown_wall(session, width), f"No whole pass over {_positions(width)} was timed.")
 
 
 def _pipelined(session: Session, width: int) -> Reading[Pipelined]:
@@ -189,7 +194,7 @@ def _whole(taken: Samples[R], why: str) -> Reading[R]:
         return Reading(ruler=taken.ruler, missing=why)
     span = taken.span() or Span(taken.ns[0] * MS, taken.ruler)
     once = "" if len(taken.ns) > 1 else "It was timed once, so it has no interval."
-    return Reading(ruler=taken.ruler, span=span, n=len(taken.ns), missing=once)
+    return Reading(ruler=taken.ruler, span=span, n=len(taken.ns), missing=once, left_out=taken.left_out)
 
 
 def _fenced(probes: Sequence[Probe], width: int) -> Reading[Fenced]:
@@ -205,18 +210,21 @@ def _fenced(probes: Sequence[Probe], width: int) -> Reading[Fenced]:
     return Reading(ruler=Fenced, span=span, n=min(n for n in per_place.values() if n), missing=once)
 
 
-def _queued(probes: Sequence[Probe], arrangement: Arrangement, width: int) -> Reading[Queued]:
-    """The sum over all places that can be queued; a sum of some would look like a cheap pass."""
-    places, needed = queued_places(probes, arrangement), queueable(probes)
+def _queued(probes: Sequence[Probe], arrangement: Arrangement, width: int, fixed: Collection[Place]) -> Reading[Queued]:
+    """The sum over all places, none where some are `fixed` by fences: a sum of some would look like a cheap pass."""
+    kept = shown_slopes(probes)
+    places, needed = queued_places(kept, arrangement), queueable(probes)
     if not needed:
         return Reading(ruler=Queued, missing="These blocks cannot be queued: they stand between others.")
     left = needed - set(places)
+    if left and left <= set(fixed):
+        return Reading(ruler=Queued, missing=f"{why_never_queued(left)}, so there is no queued sum.")
     if left:
         return Reading(ruler=Queued, n=0, missing=_waiting(arrangement, places, left, width))
     span = combined([(1.0, each) for each in places.values()])
-    slopes = sum(p.ruler == "queued" and place_of(p) in places and counts_as(p, arrangement) for p in probes)
+    slopes, every = (sum(p.ruler == "queued" and counts_as(p, arrangement) for p in each) for each in (kept, probes))
     once = "" if span.interval() is not None else "A slope came without an interval, so the sum has none."
-    return Reading(ruler=Queued, span=span, n=slopes, missing=once)
+    return Reading(ruler=Queued, span=span, n=slopes, missing=once, left_out=every - slopes)
 
 
 def _waiting(arrangement: Arrangement, places: Collection[Place], left: set[Place], width: int) -> str:

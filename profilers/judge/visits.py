@@ -29,6 +29,11 @@ class Setting:
     rule: str
     temperature: float
     top_p: float
+    top_k: int | None = None
+    min_p: float | None = None
+    policy: str | None = None
+    kv_bits: int | None = None
+    adaptive: bool = False
 
 
 @dataclass(slots=True)
@@ -134,7 +139,18 @@ def _mark_given_up(visits: Sequence[Visit], closed_ns: Sequence[int]) -> None:
 
 
 def _setting(run: Run) -> Setting:
-    return Setting(run.drafter, run.k, run.rule, run.temperature, run.top_p)
+    return Setting(
+        run.drafter,
+        run.k,
+        run.rule,
+        run.temperature,
+        run.top_p,
+        run.top_k,
+        run.min_p,
+        run.policy,
+        run.kv_bits,
+        run.adaptive,
+    )
 
 
 def _continues(visit: Visit, run: Run, setting: Setting | None) -> bool:

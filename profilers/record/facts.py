@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...engine.drafters import Drafter
+from ...engine.drafters.adaptive import AdaptiveDrafter
 from ...engine.drafters.model import DraftModel
 from ...engine.models import Target, describe
 from ..measure.environment import EnvironmentFacts, environment
@@ -14,6 +15,7 @@ def header_of(plan: Plan, target: Target, drafter: Drafter, started_unix_ns: int
     """The first record of a session: what runs, on what."""
     from ... import __version__
 
+    drafting = drafter.drafter if isinstance(drafter, AdaptiveDrafter) else drafter
     return records.Header(
         specview=__version__,
         plan=plan.sentence(),
@@ -21,7 +23,7 @@ def header_of(plan: Plan, target: Target, drafter: Drafter, started_unix_ns: int
         model=model_facts(target),
         drafter=records.DrafterFacts(
             kind=drafter.kind,
-            model=model_facts(drafter.model) if isinstance(drafter, DraftModel) else None,
+            model=model_facts(drafting.model) if isinstance(drafting, DraftModel) else None,
             k=plan.k,
         ),
         started_unix_ns=started_unix_ns,

@@ -10,6 +10,8 @@ from ...engine.limits import checked_draft_length
 
 DEFAULT_TOKENS = 64
 BLOCKS_DUTY = 0.2
+ONE_PASS = "one pass"
+RULES = ("greedy", "rejection", "exact")
 
 
 class PlanError(SpecviewError):
@@ -39,7 +41,12 @@ def parsed_budget(text: str) -> Budget:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """One recording. `tokens` are for each prompt and pass; `split`, `duty` and `blocks_duty` are shares of time."""
+    """One recording. `tokens` are for each prompt and pass; `split`, `duty` and `blocks_duty` are shares of time.
+
+    `rule` is greedy, rejection or exact; None is greedy at temperature 0 and rejection sampling above. `policy` is how
+    verify passes are made. `adaptive` lets each round choose its k, up to this one. `system` goes before every prompt
+    in the chat template, and `stop` are texts of tokens that end an answer besides the model's own.
+    """
 
     model: str = "bundled"
     drafter: str = "mtp"
@@ -60,6 +67,17 @@ class Plan:
     context: int | None = None
     trust_remote_code: bool = False
     chat: bool = True
+    rule: str | None = None
+    temperature: float = 0.0
+    top_p: float = 1.0
+    top_k: int = 0
+    min_p: float = 0.0
+    policy: str = ONE_PASS
+    kv_bits: int | None = None
+    adaptive: bool = False
+    mtp_sees_prompt: bool = True
+    system: str | None = None
+    stop: tuple[str, ...] = ()
 
     def checked(self) -> Plan:
         """This plan, or PlanError with what to change."""
@@ -70,6 +88,12 @@ class Plan:
             raise PlanError(f"--limit {self.limit} leaves no prompt: ask for at least 1.")
         if self.context is not None and self.context < 1:
             raise PlanError(f"--context {self.context} leaves no room: ask for at least 1, or leave it out.")
+        if self.rule not in (None, *RULES):
+            raise PlanError(f"There is no acceptance rule {self.rule!r}: choose one of {', '.join(RULES)}.")
+        if self.rule in ("rejection", "exact") and self.temperature == 0:
+            raise PlanError(f"--rule {self.rule} draws tokens, so it needs a --temperature above 0.")
+        if self.rule == "greedy" and self.temperature > 0:
+            raise PlanError("--rule greedy draws nothing: leave --temperature out, or choose rejection or exact.")
         if not all(0 <= share <= 1 for share in (self.split, self.duty, self.blocks_duty)):
             raise PlanError("Shares of time lie between 0 and 1.")
         return self
@@ -78,8 +102,24 @@ class Plan:
         """The plan in one line, for the header; names no path."""
         return (
             f"{self.drafter_name()} k={self.k}, prompts {self.prompts.rsplit('/', 1)[-1]}, {self.tokens} tokens each, "
-            f"split share {self.split:g}, probe duty {self.duty:g}, block duty {self.blocks_duty:g}, seed {self.seed}"
+            f"{self._drawn()}split share {self.split:g}, probe duty {self.duty:g}, block duty {self.blocks_duty:g}, "
+            f"seed {self.seed}"
         )
+
+    def _drawn(self) -> str:
+        """Sampling, policy and the like, where they are not the usual ones."""
+        parts = []
+        if self.temperature:
+            parts.append(f"{self.rule or 'rejection'} at temperature {self.temperature:g}")
+        if self.policy != ONE_PASS:
+            parts.append(f"verify in {self.policy}")
+        if self.kv_bits:
+            parts.append(f"{self.kv_bits}-bit keys and values")
+        if self.adaptive:
+            parts.append("adaptive k")
+        if not self.mtp_sees_prompt:
+            parts.append("MTP cache without the prompt")
+        return "".join(f"{part}, " for part in parts)
 
     def drafter_name(self) -> str:
         """How a session names the drafter: a built-in name, a hub id, or the last part of a folder's path."""

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
+from typing import TextIO
 
 from ...engine.errors import SpecviewError
 from ...engine.paths import local_path
@@ -35,12 +36,14 @@ class Prompt:
         return hashlib.blake2b(self.text.encode(), digest_size=8).hexdigest()
 
 
-def load_prompts(wish: str = "all") -> tuple[Prompt, ...]:
-    """Bundled suites (`all`, or names joined by commas), or a file of prompts.
+def load_prompts(wish: str = "all", stdin: TextIO | None = None) -> tuple[Prompt, ...]:
+    """Bundled suites (`all`, or names joined by commas), a file of prompts, or `-` for one prompt on stdin.
 
     A `.jsonl` file holds one object a line with `text` and perhaps `kind`; any
     other file is one prompt. Bundled suites are mixed, one of each kind in turn.
     """
+    if wish == "-":
+        return _from_stream(stdin)
     names = BUNDLED_SUITES if wish == "all" else tuple(wish.split(","))
     if all(name in BUNDLED_SUITES for name in names):
         suites = [_bundled(name) for name in dict.fromkeys(names)]
@@ -68,6 +71,17 @@ def _parsed(suite: str, text: str) -> list[Prompt]:
                 f'Line {number} of {suite} is no prompt: write one object a line, {{"text": "…"}}.'
             ) from error
     return prompts
+
+
+def _from_stream(stream: TextIO | None) -> tuple[Prompt, ...]:
+    if stream is None:
+        raise PromptError("--prompts - reads stdin, which is not free here: use specview record, or name a file.")
+    text = stream.read(LONGEST_FILE_BYTES + 1)
+    if len(text) > LONGEST_FILE_BYTES:
+        raise PromptError("stdin holds more than 8 MB: give a shorter prompt.")
+    if not text.strip():
+        raise PromptError("stdin holds no text: write a prompt into it.")
+    return (Prompt("stdin", 0, "text", text),)
 
 
 def _from_file(path: Path) -> tuple[Prompt, ...]:

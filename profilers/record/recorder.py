@@ -7,33 +7,43 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any, Protocol, TextIO
 
 import mlx.core as mx
 
-from ...engine.cache import cache_bytes
-from ...engine.decode import Generation, start
+from ...engine.accept import AcceptanceRule, acceptance_rule
+from ...engine.cache import cache_bytes, new_cache
+from ...engine.decode import Generation
 from ...engine.drafters import Drafter
+from ...engine.drafters.adaptive import AdaptiveDrafter, adaptive
 from ...engine.drafters.choose import choose_drafter
+from ...engine.drafters.mtp import MtpDrafter
 from ...engine.errors import SpecviewError
+from ...engine.kv_quantisation import KvQuantisation, check_quantisable
 from ...engine.models import first_line, load_target
+from ...engine.prompt_cache import read_prompt
+from ...engine.sampling import chosen_sampling
 from ...engine.trees import nbytes
+from ...engine.verify_policies import verify_policy
 from ..measure.canary import Canary
 from ..measure.fence import fence_cost
 from ..measure.load import LoadMeter
 from ..measure.schedule import SplitTurns, segment_tokens
 from . import records
 from .facts import header_of
-from .plan import Budget, Plan
+from .plan import Budget, Plan, PlanError
 from .privacy import without_paths
 from .probing import Probing
 from .prompts import Prompt, load_prompts, tokens_of
 from .segments import Interrupted, Segments, Stretch, Text
 from .steering import Command, Steering
 from .store import SessionStore
+from .teaching import teach
 
 Clock = Callable[[], int]
 COOLING_SHARE = 0.1
+TEXTS_PER_SEED = 1_000_003  # prompts of one seed draw random numbers of their own
+TOLD_FROM = 2048  # positions of a prompt that take long enough to tell how far it is
 
 
 class Watcher(Protocol):
@@ -65,14 +75,20 @@ class Recorder:
         steering: Steering,
         undecided: Undecided = lambda records_so_far: (),
         clock: Clock = time.perf_counter_ns,
+        stdin: TextIO | None = None,
     ) -> None:
         self.plan = plan.checked()
         self._watcher, self._steering, self._undecided, self._clock = watcher, steering, undecided, clock
-        self._prompts = load_prompts(plan.prompts)[: plan.limit]
+        self._prompts = load_prompts(plan.prompts, stdin)[: plan.limit]
         watcher.loading(f"model {plan.model.rstrip('/').rsplit('/', 1)[-1]}")
         self.target = load_target(plan.model, plan.dtype, plan.trust_remote_code)
         watcher.loading(f"drafter {plan.drafter_name()}")
         self.drafter = self._chosen(plan)
+        self._kv = None if plan.kv_bits is None else KvQuantisation(bits=plan.kv_bits)
+        if self._kv is not None:
+            check_quantisable(self.target, self._kv)
+        self._policy = verify_policy(plan.policy, self.target, LoadMeter().sample().memory_available_bytes)
+        self._stops = self._stop_ids()
         self._texts = self._tokenised(self._prompts)
         self._random = random.Random(plan.seed)
         self._segments = Segments(self._append, self._now, steering, self._random, clock)
@@ -85,9 +101,12 @@ class Recorder:
         self._seen: list[records.Record] = []
 
     def _chosen(self, plan: Plan) -> Drafter:
-        return choose_drafter(
-            plan.drafter, self.target, plan.dtype, plan.drafter_dtype, plan.trust_remote_code, self.longest
+        drafter = choose_drafter(
+            plan.drafter, self.target, plan.dtype, plan.drafter_dtype, plan.trust_remote_code, self.longest, plan.seed
         )
+        if isinstance(drafter, MtpDrafter):
+            drafter.sees_prompt = plan.mtp_sees_prompt
+        return adaptive(drafter, plan.k) if plan.adaptive else drafter
 
     def _new_probing(self) -> Probing:
         return Probing(self.plan, self.target, self._append, self._now, self._random, self._clock)
@@ -110,12 +129,25 @@ class Recorder:
         return texts
 
     def _encoded(self, text: str) -> list[int]:
-        tokenizer = self.target.tokenizer
+        tokenizer, system = self.target.tokenizer, self.plan.system
         if self.plan.chat and getattr(tokenizer, "chat_template", None):
-            message = [{"role": "user", "content": text}]
-            ids: list[int] = tokenizer.apply_chat_template(message, add_generation_prompt=True, return_dict=False)
+            messages = [{"role": "system", "content": system}] if system else []
+            messages.append({"role": "user", "content": text})
+            ids: list[int] = tokenizer.apply_chat_template(messages, add_generation_prompt=True, return_dict=False)
             return ids
-        return list(tokenizer.encode(text))
+        return list(tokenizer.encode(f"{system}\n\n{text}" if system else text))
+
+    def _stop_ids(self) -> frozenset[int]:
+        """The model's own ends of text, and those that the plan names; each must be one token."""
+        ids = set(self.target.eos_ids)
+        for text in self.plan.stop:
+            found = self.target.tokenizer.encode(text, add_special_tokens=False)
+            if len(found) != 1:
+                raise PlanError(
+                    f"--stop {text!r} is {len(found)} tokens of {self.target.name}: name a text that is one token."
+                )
+            ids.update(found)
+        return frozenset(ids)
 
     def record(self, store: SessionStore) -> records.Footer:
         """Measure until the plan, the budget or a command ends it; the footer is written in every case but a crash."""
@@ -157,6 +189,8 @@ class Recorder:
     def _append(self, record: records.Record) -> None:
         self._store.append(record)
         self._seen.append(record)
+        if isinstance(self.drafter, AdaptiveDrafter):
+            teach(self.drafter, record)
 
     def _calibrate(self) -> None:
         self._load = LoadMeter()
@@ -273,9 +307,18 @@ class Recorder:
 
     def _run_text(self, text: Text) -> Command | None:
         """One prompt: as many segments as the plan's tokens ask for, or until a command comes."""
-        generation = start(self.target, text.tokens, self.drafter, self.longest)
-        stretch = Stretch(self.plan, generation, self.drafter, text)
         try:
+            rule = self._rule_for(text)
+            generation = self._started(text, rule)
+            stretch = Stretch(
+                plan=self.plan,
+                generation=generation,
+                drafter=self.drafter,
+                text=text,
+                rule=rule,
+                policy=self._policy,
+                stop_ids=self._stops,
+            )
             while len(generation.tokens) < text.goal and not text.ended:
                 room = self.longest - self.plan.k - self.plan.widest
                 if generation.context + segment_tokens(self.plan.k) > room:
@@ -294,6 +337,36 @@ class Recorder:
             return interruption.command
         self._store.sync()
         return None
+
+    def _rule_for(self, text: Text) -> AcceptanceRule:
+        """The plan's rule, with random numbers of the text's own where tokens are drawn."""
+        plan = self.plan
+        seed = plan.seed * TEXTS_PER_SEED + text.number
+        sampling = chosen_sampling(plan.temperature, plan.top_p, plan.top_k, plan.min_p, seed)
+        return acceptance_rule(plan.rule, sampling)  # type: ignore[arg-type]
+
+    def _started(self, text: Text, rule: AcceptanceRule) -> Generation:
+        """Read a text into new caches, chunk by chunk; the drafter sees it too."""
+        cache = new_cache(self.target, self.longest)
+        reading = read_prompt(
+            self.target,
+            text.tokens[:-1],
+            cache,
+            keep_hidden=self.drafter.needs_hidden,
+            going=self._told_of_reading,
+            kv=self._kv,
+        )
+        if not reading.finished:
+            raise Interrupted(self._steering.poll() or Command("stop", reason="asked to stop"))
+        self.drafter.sampling = rule.sampling
+        self.drafter.begin(text.tokens, reading.hidden)
+        return Generation(self.target, list(text.tokens), cache)
+
+    def _told_of_reading(self, read: int, total: int) -> bool:
+        """Tell of a long prompt, and go on unless a command waits."""
+        if total > TOLD_FROM:
+            self._watcher.loading(f"{read:,} of {total:,} positions of the prompt")
+        return self._steering.nap(0.0)
 
     def _between(self, generation: Generation, text: Text) -> None:
         """What is read once per segment: memory, the canary, how far it is."""

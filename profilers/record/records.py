@@ -101,7 +101,11 @@ class PromptFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """One stretch with one arm, drafter, k, prompt and sampling; rounds and steps name it by `run`."""
+    """One stretch with one arm, drafter, k, prompt and sampling; rounds and steps name it by `run`.
+
+    `rule` is the acceptance rule in words. `policy` is how verify passes are made where not in one pass, `kv_bits` how
+    keys and values are quantised where they are; `adaptive`: k is the longest draft, and each round chooses its own.
+    """
 
     run: int
     arm: Literal["plain", "drafting", "split", "k0"]
@@ -113,6 +117,11 @@ class Run:
     seed: int | None = None
     prompt: PromptFacts
     started_ns: int
+    top_k: int | None = None
+    min_p: float | None = None
+    policy: str | None = None
+    kv_bits: int | None = None
+    adaptive: bool = False
 
 
 @dataclass(frozen=True, slots=True)

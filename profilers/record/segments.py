@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...engine.accept import GREEDY
+from ...engine.accept import GREEDY_MATCH, AcceptanceRule
 from ...engine.cache import Snapshot, restore, take_snapshot
 from ...engine.decode import Generation, decode, settle_cache, speculate, splitting
 from ...engine.drafters import Drafter
 from ...engine.events import Round, Step
 from ...engine.probe import FreeProbe, Probe
+from ...engine.verify_policies import ONE_PASS, Policy, one_pass
 from ..measure.equality import compare_outputs
 from ..measure.schedule import DROPPED, segment_arms, segment_tokens
 from . import records
@@ -77,6 +78,9 @@ class Stretch:
     text: Text
     by_arm: dict[str, int] = field(default_factory=dict)
     played: dict[str, int] = field(default_factory=dict)
+    rule: AcceptanceRule = GREEDY_MATCH
+    policy: Policy = one_pass
+    stop_ids: frozenset[int] = frozenset()
 
     def moment(self) -> Moment:
         """Where the generation and the drafter are now."""
@@ -120,7 +124,8 @@ class Segments:
             if arm == "drafting" and after is None:
                 settle_cache(stretch.generation)
                 after = stretch.moment()
-        if text.segment == 0 or written["plain"] != written["drafting"][: len(written["plain"])]:
+        unlike = written["plain"] != written["drafting"][: len(written["plain"])]
+        if (text.segment == 0 or unlike) and stretch.rule.sampling is None:  # drawn texts differ without being wrong
             stretch.go_to(base)
             self._compare(stretch, written)
         assert after is not None
@@ -139,7 +144,7 @@ class Segments:
             stretch.played[arm] = i + 1
             tokens = event.tokens if isinstance(event, Round) else (event.token,)
             known = len(tokens) if not shows else max(0, len(tokens) - len(generation.tokens) + text.shown)
-            ends = any(t in generation.target.eos_ids for t in tokens)
+            ends = any(t in stretch.stop_ids for t in tokens)
             # The last plain step hides no successor behind it, and tokens after the end of a text are none. The last
             # round counts: it crosses the line, so long rounds are likelier to be last, and without it E is too low.
             last = ends or (arm == "plain" and len(generation.tokens) - before >= count)
@@ -156,9 +161,10 @@ class Segments:
 
     def _events(self, arm: str, stretch: Stretch, count: int) -> Iterator[Step | Round]:
         if arm == "plain":
-            return decode(stretch.generation, count, self._clock)
+            return decode(stretch.generation, count, self._clock, sampling=stretch.rule.sampling)
         probe: Probe = splitting(self._clock) if arm == "split" else FreeProbe(self._clock)
-        return speculate(stretch.generation, stretch.drafter, stretch.plan.k, count, probe)
+        k = stretch.plan.k
+        return speculate(stretch.generation, stretch.drafter, k, count, probe, stretch.rule, stretch.policy)
 
     def _run_number(self, arm: str, stretch: Stretch) -> int:
         if arm in stretch.by_arm:
@@ -172,9 +178,14 @@ class Segments:
                 arm="k0" if arm == "drafting" and k == 0 else arm,  # type: ignore[arg-type]
                 drafter="none" if arm == "plain" else plan.drafter_name(),
                 k=k,
-                rule=GREEDY,
-                temperature=0.0,
-                top_p=1.0,
+                rule=stretch.rule.name,
+                temperature=plan.temperature,
+                top_p=plan.top_p,
+                top_k=plan.top_k or None,
+                min_p=plan.min_p or None,
+                policy=None if plan.policy == ONE_PASS or arm == "plain" else plan.policy,
+                kv_bits=plan.kv_bits,
+                adaptive=plan.adaptive and arm != "plain",
                 seed=plan.seed,
                 prompt=records.PromptFacts(
                     suite=prompt.suite,

@@ -23,7 +23,7 @@ from .facts import environment_record, model_facts
 from .privacy import without_paths
 from .steering import Steering
 from .store import SessionStore
-from .survey_parts import MEASURES, Bench
+from .survey_parts import MEASURES, REPLAY_WIDTHS, Bench
 from .survey_plan import Progress, SurveyError, SurveyPlan
 
 Clock = Callable[[], int]
@@ -78,16 +78,23 @@ class Survey:
         if plan.shape is None:
             return load_target(plan.model, plan.dtype, plan.trust_remote_code)
         free = LoadMeter().sample().memory_available_bytes
-        return load_shape(plan.shape, plan.layers, plan.dtype, plan.seed, free, plan.experts)
+        held = sum(context + self._beyond for context in plan.contexts)
+        return load_shape(plan.shape, plan.layers, plan.dtype, plan.seed, free, plan.experts, held)
+
+    @property
+    def _beyond(self) -> int:
+        """How many positions the widest pass adds to a context."""
+        replayed: tuple[int, ...] = REPLAY_WIDTHS if "replays" in self.plan.parts else ()
+        return max((*self.plan.every_width, *replayed))
 
     def _check_room(self) -> None:
         """Refuse positions that the model was not made for."""
         own = self.target.config.get("max_position_embeddings")
-        needed = max(self.plan.contexts) + max(self.plan.every_width)
+        needed = max(self.plan.contexts) + self._beyond
         if isinstance(own, int) and needed > own:
             raise SurveyError(
-                f"{self.target.name} takes {own} positions and this survey asks for {needed}, context and width "
-                "together: choose a smaller --context or smaller --widths."
+                f"{self.target.name} takes {own} positions and this survey asks for {needed}, context and the widest "
+                f"pass ({self._beyond}) together: choose a smaller --context or smaller --widths."
             )
 
     def record(self, store: SessionStore) -> records.Footer:

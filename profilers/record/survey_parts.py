@@ -157,7 +157,9 @@ def blocks(bench: Bench) -> Iterator[records.Record]:
             bench.progress.measuring(f"blocks at {width}", min(done, 2 * places), 2 * places)
             yield queued_record(timing, bench.now())
         yield from fenced_records(fenced, place_by_block, bench.now())
-        fenced_pass(stand.generation, bench.probe.blocks, coming, bench.clock)  # the first after other work is no sample
+        fenced_pass(
+            stand.generation, bench.probe.blocks, coming, bench.clock
+        )  # the first after other work is no sample
         for _ in range(plan.repeats - 1):
             again = fenced_pass(stand.generation, bench.probe.blocks, coming, bench.clock)
             yield from fenced_records(again, place_by_block, bench.now())

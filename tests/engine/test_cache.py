@@ -7,15 +7,16 @@ from types import SimpleNamespace
 import mlx.core as mx
 import numpy as np
 import pytest
-from mlx_lm.models.cache import CacheList, ChunkedKVCache, KVCache, RotatingKVCache
+from mlx_lm.models.cache import CacheList, ChunkedKVCache, KVCache, QuantizedKVCache, RotatingKVCache
 
 from specview.engine import cache as caching
-from specview.engine.cache import CacheError, arrays_of, cache_bytes, new_cache, prefill, restore, take_snapshot
+from specview.engine.cache import arrays_of, cache_bytes, new_cache, prefill, restore, take_snapshot
 from specview.engine.rewind import TapedCache
+from specview.engine.window_tape import TapedWindow
 
 
 def target_with(*caches):
-    model = SimpleNamespace(layers=[object() for _ in caches], make_cache=lambda: list(caches))
+    model = SimpleNamespace(layers=[object() for _ in caches], make_cache=lambda: list(caches), modules=list)
     return SimpleNamespace(name="some-model", model=model)
 
 
@@ -25,20 +26,21 @@ def test_the_bundled_model_has_recurrent_and_growing_caches(bundled):
     assert kinds.count(KVCache) == 2
 
 
-def test_a_window_longer_than_the_run_is_taken():
-    assert len(new_cache(target_with(RotatingKVCache(512)), longest=511)) == 1
-
-
 @pytest.mark.parametrize("longest", [512, 4096, None])
-def test_a_window_that_fills_up_is_refused(longest):
-    with pytest.raises(CacheError, match="its window of 512 positions is shorter than this run"):
-        new_cache(target_with(RotatingKVCache(512)), longest)
+def test_a_window_that_fills_up_is_taped(longest):
+    (cache,) = new_cache(target_with(RotatingKVCache(512)), longest)
+    assert isinstance(cache, TapedWindow)
 
 
-@pytest.mark.parametrize("cache", [ChunkedKVCache(16), CacheList(KVCache())])
-def test_a_cache_of_an_unknown_kind_is_refused(cache):
-    with pytest.raises(CacheError, match=f"cannot rewind its {type(cache).__name__} yet; choose"):
-        new_cache(target_with(KVCache(), cache), 64)
+def test_a_window_that_the_run_does_not_fill_needs_no_tape():
+    (cache,) = new_cache(target_with(RotatingKVCache(512)), longest=511)
+    assert type(cache) is RotatingKVCache
+
+
+def test_caches_that_only_grow_stay_as_they_are():
+    made = (ChunkedKVCache(16), CacheList(KVCache()), QuantizedKVCache())
+    assert all(a is b for a, b in zip(new_cache(target_with(*made)), made, strict=True))
+    assert [type(cache) for cache in made] == [ChunkedKVCache, CacheList, QuantizedKVCache]
 
 
 def test_a_prompt_read_in_chunks_is_the_prompt_read_at_once(bundled, monkeypatch):

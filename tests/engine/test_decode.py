@@ -1,4 +1,4 @@
-"""The loops: drafts never change greedy text, and every cache ends where its tokens do."""
+"""The loops: drafts change neither greedy text nor what drawn text is drawn from; caches end where their tokens do."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from mlx.utils import tree_flatten
 
+from specview.engine.accept import acceptance_rule
 from specview.engine.cache import arrays_of, new_cache, prefill, restore, take_snapshot
 from specview.engine.decode import decode, speculate, start
 from specview.engine.drafters.lookup import PromptLookup
@@ -16,6 +17,7 @@ from specview.engine.drafters.none import NoDrafter
 from specview.engine.limits import DraftLengthError
 from specview.engine.probe import FreeProbe, SplitProbe
 from specview.engine.rewind import rewind, start_tape
+from specview.engine.sampling import Sampling
 
 TEXTS = {
     "english": "In the beginning of the file there is a header. In the beginning of the",
@@ -210,3 +212,68 @@ def test_a_prompt_of_one_token_works(bundled, fake_clock, kind):
     generation = start(bundled, [7], drafter)
     drafted = [t for r in speculate(generation, drafter, 2, 10, FreeProbe(fake_clock)) for t in r.tokens]
     assert drafted[:10] == plain
+
+
+# ------------------------------------------------------------- drawn tokens
+
+
+@pytest.mark.parametrize("word", ["greedy", "rejection"])
+def test_a_real_drafter_with_the_targets_weights_is_always_accepted(bundled, fake_clock, word):
+    sampling = None if word == "greedy" else Sampling(temperature=1.0, top_p=0.95, seed=3)
+    drafter = DraftModel(bundled)
+    generation = start(bundled, bundled.tokenizer.encode(TEXTS["code"]), drafter, sampling=sampling)
+    rounds = list(speculate(generation, drafter, 3, 24, FreeProbe(fake_clock), acceptance_rule(word, sampling)))
+    assert [r.accepted for r in rounds] == [3] * 6
+    assert [r.catch_up_width for r in rounds] == [1, 2, 2, 2, 2, 2]
+
+
+@pytest.mark.parametrize("kind", ["lookup", "model"])
+def test_the_text_of_exact_match_is_the_one_that_plain_decoding_draws(bundled, fake_clock, kind):
+    sampling = Sampling(temperature=0.8, seed=2)
+    prompt = bundled.tokenizer.encode(TEXTS["code"])
+    generation = start(bundled, prompt)
+    plain = [s.token for s in decode(generation, LONG, fake_clock, sampling=sampling)]
+    drafter = make_drafter(kind, bundled)
+    generation = start(bundled, prompt, drafter, sampling=sampling)
+    rounds = speculate(generation, drafter, 3, LONG, FreeProbe(fake_clock), acceptance_rule("exact", sampling))
+    assert [t for r in rounds for t in r.tokens][:LONG] == plain
+
+
+@pytest.mark.parametrize("kind", ["lookup", "model"])
+@pytest.mark.parametrize("word", ["rejection", "exact"])
+def test_drawn_arms_from_one_snapshot_repeat_in_any_order(bundled, fake_clock, kind, word):
+    sampling = Sampling(temperature=0.9, seed=8)
+    rule = acceptance_rule(word, sampling)
+    drafter = make_drafter(kind, bundled)
+    generation = start(bundled, bundled.tokenizer.encode(TEXTS["code"]), drafter, sampling=sampling)
+    snapshot, mark, tokens = take_snapshot(generation.cache), drafter.mark(), list(generation.tokens)
+    seen = {"plain": [], "drafting": []}
+    for arm in ("plain", "drafting", "drafting", "plain"):
+        restore(generation.cache, snapshot)
+        drafter.restore(mark)
+        generation.tokens[:] = tokens
+        events = (
+            decode(generation, 8, fake_clock, sampling=sampling)
+            if arm == "plain"
+            else speculate(generation, drafter, 3, 8, FreeProbe(fake_clock), rule)
+        )
+        list(events)
+        seen[arm].append(list(generation.tokens))
+    assert seen["plain"][0] == seen["plain"][1]
+    assert seen["drafting"][0] == seen["drafting"][1]
+
+
+def test_the_caches_after_drawn_rounds_equal_fresh_ones(bundled, fake_clock):
+    sampling = Sampling(temperature=1.5, seed=1)
+    drafter = DraftModel(bundled)
+    generation = start(bundled, bundled.tokenizer.encode(TEXTS["code"]), drafter)
+    drafter.sampling = Sampling(temperature=0.5, seed=1)  # guesses otherwise than the target, so that some are refused
+    rounds = list(speculate(generation, drafter, 3, 12, FreeProbe(fake_clock), acceptance_rule("rejection", sampling)))
+    assert {r.accepted for r in rounds} - {3}
+    fresh = new_cache(bundled)
+    prefill(bundled, generation.tokens[:-1], fresh)
+    assert_same_cache(generation.cache, fresh)
+    if rounds[-1].accepted == 3:
+        fresh = new_cache(bundled)
+        prefill(bundled, generation.tokens[:-2], fresh)
+    assert_same_cache(drafter._cache, fresh)

@@ -7,16 +7,18 @@ from types import SimpleNamespace
 import mlx.core as mx
 import numpy as np
 import pytest
+from tiny_models import tiny_target
 
 from specview.engine.cache import new_cache, prefill
 from specview.engine.decode import speculate, start
 from specview.engine.drafters.choose import DrafterError, choose_drafter
-from specview.engine.drafters.lookup import PromptLookup
+from specview.engine.drafters.lookup import NgramError, PromptLookup
 from specview.engine.drafters.model import DraftModel
 from specview.engine.drafters.mtp import MtpDrafter, MtpError, load_mtp_head
 from specview.engine.drafters.none import NoDrafter
 from specview.engine.models import BUNDLED_FOLDER, ModelError, check_same_tokens
 from specview.engine.probe import FreeProbe
+from specview.engine.sampling import Sampling, distribution
 from specview.engine.trees import named_arrays
 
 CODE = "def add(self, value):\n    self.items.append(value)\n    return self\n\ndef remove(self, value):\n"
@@ -93,6 +95,27 @@ def test_indexing_bit_by_bit_is_indexing_at_once():
         assert guesses(grown, 4) == guesses(whole, 4)
 
 
+def test_lookup_matches_as_long_and_as_short_as_it_is_told():
+    shorter = PromptLookup(longest=1, shortest=1)
+    shorter.begin((1, 5, 2, 1), None)
+    assert guesses(shorter, 3) == [5, 2, 1]
+    longer = PromptLookup(longest=5, shortest=5)
+    longer.begin((1, 2, 3, 4, 5, 6, 2, 3, 4, 5), None)
+    assert guesses(longer, 1) == []
+    longer.begin((1, 2, 3, 4, 5, 6, 1, 2, 3, 4, 5), None)
+    assert guesses(longer, 1) == [6]
+
+
+@pytest.mark.parametrize(("longest", "shortest"), [(4, 0), (1, 2), (-1, -1)])
+def test_lookup_by_no_token_is_refused(longest, shortest):
+    with pytest.raises(NgramError, match="choose a shortest match of at least 1"):
+        PromptLookup(longest, shortest)
+
+
+def test_lookup_is_certain_of_its_guesses():
+    assert lookup_after(1, 2, 3, 1, 2).draft((), 2).probabilities is None
+
+
 # ---------------------------------------------------------------- draft model
 
 
@@ -136,6 +159,57 @@ def test_a_hybrid_drafters_cache_equals_a_fresh_one(bundled, fake_clock, monkeyp
     for mine, other in zip(drafter._cache, fresh, strict=True):
         for a, b in zip(held_by(mine), held_by(other), strict=True):
             np.testing.assert_allclose(np.array(a), np.array(b), atol=1e-4)
+
+
+@pytest.mark.parametrize("accepted", [0, 1, 2, 3, 4])
+@pytest.mark.parametrize(
+    "model_type", ["llama", "gemma3_text", "gpt_oss", "falcon_h1", "mamba2", "lfm2", "deepseek_v3"]
+)
+def test_a_draft_model_of_any_kind_forgets_what_was_not_accepted(model_type, accepted):
+    model = tiny_target(model_type)
+    text = [(7 * i) % 90 for i in range(21)]
+    drafter = DraftModel(model)
+    drafter.begin(text, None)
+    for _ in range(2):
+        drafted = drafter.draft(text, 4).tokens.tolist()
+        committed = [*drafted[:accepted], 5]
+        text = [*text, *committed]
+        drafter.settle(committed, accepted, None)
+    fresh = DraftModel(model)
+    fresh.begin(text, None)
+    drafter.sampling = fresh.sampling = Sampling(seed=1)
+    draft, other = drafter.draft(text, 3), fresh.draft(text, 3)
+    assert draft.tokens.tolist() == other.tokens.tolist()
+    np.testing.assert_allclose(np.array(draft.probabilities), np.array(other.probabilities), atol=1e-4)
+
+
+def test_a_greedy_draft_tells_no_probabilities(bundled):
+    drafter = DraftModel(bundled)
+    drafter.begin([5, 6, 7], None)
+    assert drafter.draft([5, 6, 7], 2).probabilities is None
+
+
+def test_a_drawn_draft_tells_what_each_token_was_drawn_from(bundled):
+    drafter = DraftModel(bundled)
+    drafter.sampling = Sampling(temperature=0.8, top_k=20, seed=3)
+    tokens = bundled.tokenizer.encode(CODE)
+    drafter.begin(tokens, None)
+    draft = drafter.draft(tokens, 3)
+    ids, q = draft.tokens.tolist(), np.array(draft.probabilities)
+    cache = new_cache(bundled)
+    logits = bundled.logits(mx.array([tokens + ids[:-1]]), cache)[0, -3:]
+    np.testing.assert_allclose(q, np.array(distribution(logits, drafter.sampling)), atol=1e-4)
+    assert all(q[i, token] > 0 for i, token in enumerate(ids))
+
+
+@pytest.mark.parametrize("sampling", [None, Sampling(temperature=100.0, seed=1)])
+def test_a_draft_model_proposes_no_token_that_the_target_lacks(bundled, sampling):
+    drafter = DraftModel(bundled, vocabulary=7)
+    drafter.sampling = sampling
+    drafter.begin([5, 6, 2], None)
+    draft = drafter.draft([5, 6, 2], 6)
+    assert max(draft.tokens.tolist()) < 7
+    assert sampling is None or draft.probabilities.shape == (6, 7)
 
 
 def test_k_0_keeps_a_drafter_able_to_catch_up(bundled, fake_clock):

@@ -1,4 +1,4 @@
-"""Rewinding recurrent state: the short way for gated delta layers and the general one agree with a fresh cache."""
+"""Rewinding: each way back, class of cache by class of cache; `test_rewind_everywhere` holds the architectures."""
 
 from __future__ import annotations
 
@@ -8,14 +8,24 @@ import mlx.core as mx
 import mlx.nn as nn
 import numpy as np
 import pytest
-from mlx_lm.models.cache import ArraysCache, RotatingKVCache
+from mlx_lm.models.cache import (
+    ArraysCache,
+    BatchKVCache,
+    BatchRotatingKVCache,
+    CacheList,
+    ConcatenateKVCache,
+    KVCache,
+    QuantizedKVCache,
+    RotatingKVCache,
+)
 
-from specview.engine import rewind as module
-from specview.engine.cache import CacheError, arrays_of, check_rewindable, new_cache, prefill
+from specview.engine import replay as module
+from specview.engine.cache import CacheError, arrays_of, check_rewindable, new_cache, prefill, restore, take_snapshot
+from specview.engine.cache_contents import arrays_in, contents, parts
 from specview.engine.drafters import choose as choosing
 from specview.engine.drafters.choose import choose_drafter
 from specview.engine.models import Target
-from specview.engine.rewind import TapedCache, rewind, start_tape
+from specview.engine.rewind import TapedCache, rewind, start_tape, stop_tape, with_tapes
 
 WIDTH = 5
 
@@ -129,18 +139,28 @@ class Nested(Block):
 
 
 class Shared(Block):
-    """A layer with two mixers on one cache: going back would need to know who wrote last."""
+    """A layer with two mixers on one cache, which keep their states beside each other."""
 
     def __init__(self):
         super().__init__()
-        self.other = Keeper()
+        self.other = Second()
 
     def __call__(self, x, cache=None):
-        return self.other(self.mixer(x, cache=cache), cache=cache)
+        return self.other(hidden=self.mixer(x, cache=cache), cache=cache)
 
 
-class Hidden(nn.Module):
-    """A layer that takes its cache under another name, so that nobody can be taught."""
+class Second(Keeper):
+    """Keeps its state in the second place, and is called by keywords only."""
+
+    def __call__(self, *, hidden, cache):
+        before = mx.zeros((1, 1, 8)) if cache[1] is None else cache[1]
+        sums = mx.cumsum(self.proj(hidden), axis=1) + before
+        cache[1] = sums[:, -1:]
+        return hidden + sums
+
+
+class Renamed(nn.Module):
+    """A layer that takes its cache under another name."""
 
     def __init__(self):
         super().__init__()
@@ -148,6 +168,22 @@ class Hidden(nn.Module):
 
     def __call__(self, x, state=None):
         state[0] = self.proj(x)[:, -1:]
+        return x
+
+
+class Wraps(Block):
+    """A layer that writes state of its own around the mixer that it hands the cache to."""
+
+    def __call__(self, x, cache=None):
+        y = self.mixer(x, cache=cache)
+        cache[1] = y[:, -1:] if cache[1] is None else cache[1] + y[:, -1:]
+        return y
+
+
+class Outside(nn.Module):
+    """A layer that is handed the state, not the cache: the model puts the new state back itself."""
+
+    def __call__(self, x, state=None):
         return x
 
 
@@ -160,12 +196,16 @@ class Scripted(nn.Module):
         self.layers = list(layers)
 
     def make_cache(self):
-        return [ArraysCache(1) for _ in self.layers]
+        return [ArraysCache(2) for _ in self.layers]
 
     def __call__(self, tokens, cache=None):
         h = self.embed(tokens)
-        for layer, own in zip(self.layers, cache, strict=True):
-            h = layer(h, own)
+        for layer, own in zip(self.layers, cache or self.make_cache(), strict=True):
+            if isinstance(layer, Outside):
+                h = layer(h, own[0])
+                own[0] = h[:, -1:]
+            else:
+                h = layer(h, own)
         return self.embed.as_linear(h)
 
 
@@ -174,56 +214,223 @@ def scripted(*layers):
     return Target("scripted", "scripted", Path(), Scripted(*(layer() for layer in layers)), None, {})
 
 
-@pytest.mark.parametrize("layer", [Block, Nested])
+@pytest.mark.parametrize("layer", [Block, Nested, Shared, Renamed, Wraps])
 @pytest.mark.parametrize("kept", range(WIDTH + 1))
-def test_the_module_that_uses_a_cache_is_found_however_deep(layer, kept):
+def test_the_modules_that_write_a_cache_are_found_however_they_are_handed_it(layer, kept):
     target = scripted(layer, layer)
     check_rewindable(target)
     caches = new_cache(target)
-    target.logits(mx.array([[1, 2, 3]]), caches)
+    mx.eval(target.logits(mx.array([[1, 2, 3]]), caches))
     start_tape(caches)
     mx.eval(target.logits(mx.arange(4, 4 + WIDTH)[None], caches))
     rewind(caches, WIDTH, kept)
     fresh = new_cache(target)
-    target.logits(mx.array([[1, 2, 3, *range(4, 4 + kept)]]), fresh)
-    for a, b in zip(caches, fresh, strict=True):
-        np.testing.assert_allclose(np.array(a.cache[0]), np.array(b.cache[0]), atol=1e-5)
+    mx.eval(target.logits(mx.array([[1, 2, 3]]), fresh))
+    if kept:
+        target.logits(mx.arange(4, 4 + kept)[None], fresh)
+    assert all(mx.array_equal(a, b).item() for a, b in zip(arrays_of(caches), arrays_of(fresh), strict=True))
 
 
-def test_only_the_module_that_hands_the_cache_to_none_below_is_taught():
-    target = scripted(Nested)
+def test_only_the_module_that_writes_the_cache_is_taught():
+    target = scripted(Nested, Wraps)
     new_cache(target)
-    taught = [type(m).__mro__[1].__name__ for m in target.model.modules() if isinstance(m, module._TapedMixer)]
-    assert taught == ["_TapedMixer"]
-    assert isinstance(target.model.layers[0].mixer.mixer, module._TapedMixer)
+    taught = [m for m in target.model.modules() if isinstance(m, module.TapedMixer)]
+    assert {id(m) for m in taught} == {id(target.model.layers[0].mixer.mixer), id(target.model.layers[1])}
 
 
-@pytest.mark.parametrize("layers", [(Shared,), (Block, Shared), (Hidden,), (Block, Hidden)])
-def test_a_cache_that_not_exactly_one_mixer_uses_is_refused(layers):
-    with pytest.raises(CacheError, match="does not know which of its layers keep which recurrent state"):
-        check_rewindable(scripted(*layers))
+def test_state_that_the_model_writes_between_its_layers_is_refused():
+    with pytest.raises(CacheError, match="scripted cannot be drafted for: it writes recurrent state outside"):
+        check_rewindable(scripted(Block, Outside))
 
 
 @pytest.mark.parametrize("wish", ["lookup", "none", "mtp", "some-folder"])
 def test_such_a_model_is_refused_before_any_drafter_is_loaded(wish):
     with pytest.raises(CacheError, match="scripted cannot be drafted for"):
-        choose_drafter(wish, scripted(Shared))
+        choose_drafter(wish, scripted(Outside))
 
 
 def test_a_draft_model_that_cannot_go_back_is_refused(monkeypatch):
-    draft = scripted(Shared)
+    draft = scripted(Outside)
     monkeypatch.setattr(choosing, "load_target", lambda *_: draft)
     monkeypatch.setattr(choosing, "check_same_tokens", lambda *_: None)
     with pytest.raises(CacheError, match="cannot be drafted for"):
         choose_drafter("some-folder", scripted(Block))
 
 
-def test_a_draft_model_whose_window_the_text_outgrows_is_refused(monkeypatch):
+# ---------------------------------------------------- classes of caches, one by one
+
+
+def some(width, seed, rows=1):
+    return mx.random.normal((rows, 2, width, 64), key=mx.random.key(seed))
+
+
+def fill(cache, widths, seed=0):
+    """Updates of these widths; a position has the same keys and values whatever pass it comes in."""
+    position = seed
+    for width in widths:
+        rows = cache.left_padding.size if hasattr(cache, "left_padding") else 1
+        keys = mx.concatenate([some(1, position + i, rows) for i in range(width)], axis=2)
+        mx.eval(cache.update_and_fetch(keys, -keys))
+        position += width
+    return cache
+
+
+def taped(make):
+    (cache,) = with_tapes(nn.Module(), [make()], lambda: [])
+    return cache
+
+
+def next_keys(cache):
+    """What the next two positions see, whatever the order they are kept in."""
+    keys, values = (
+        mx.dequantize(*a, bits=8) if isinstance(a, list | tuple) else a
+        for a in cache.update_and_fetch(some(2, 900), some(2, 901))
+    )
+    mx.eval(keys, values)
+    return np.array(keys), np.array(values)
+
+
+KINDS = {
+    "KV": KVCache,
+    "quantised": QuantizedKVCache,
+    "concatenating": ConcatenateKVCache,
+    "window": lambda: RotatingKVCache(8),
+    "window that keeps its start": lambda: RotatingKVCache(8, keep=2),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "before", [(), (3,), (5, 1), (7, 1), (8,), (8, 1), (12,), (12, 1), (12, 1, 1, 1), (6, 1, 1, 1, 4)]
+)
+@pytest.mark.parametrize("passes", [(1,), (4,), (1, 1, 1), (3, 2), (2, 1, 1, 3), (1,) * 11])
+def test_keys_and_values_go_back_to_any_position_and_go_on_as_if_nothing_had_been(kind, before, passes):
+    for kept in range(sum(passes) + 1):
+        cache = fill(taped(KINDS[kind]), before)
+        start_tape([cache])
+        fill(cache, passes, seed=sum(before))
+        mx.eval(rewind([cache], sum(passes), kept))
+        fresh = fill(KINDS[kind](), [*before, *([1] * kept)])
+        assert cache.offset == fresh.offset == sum(before) + kept
+        for got, expected in zip(next_keys(cache), next_keys(fresh), strict=True):
+            assert np.array_equal(np.sort(got, axis=2), np.sort(expected, axis=2))
+
+
+@pytest.mark.parametrize("make", [lambda: BatchKVCache([0, 2]), lambda: BatchRotatingKVCache(8, [0, 2])])
+@pytest.mark.parametrize("before", [(3,), (6, 1), (8, 1, 1), (12,)])
+@pytest.mark.parametrize("passes", [(4,), (3, 2), (1, 1)])
+def test_a_batch_goes_back_by_the_same_number_in_every_row(make, before, passes):
+    for kept in range(sum(passes) + 1):
+        cache = fill(taped(make), before)
+        start_tape([cache])
+        fill(cache, passes, seed=sum(before))
+        mx.eval(rewind([cache], sum(passes), kept))
+        fresh = fill(make(), [*before, *([1] * kept)])
+        assert cache.offset.tolist() == fresh.offset.tolist()
+        keys = [np.sort(np.array(c.update_and_fetch(some(2, 9, 2), some(2, 8, 2))[0]), axis=2) for c in (cache, fresh)]
+        assert np.array_equal(*keys)
+        if sum(before) + kept > 8:
+            assert cache.left_padding.tolist() == fresh.left_padding.tolist()
+
+
+def test_a_full_window_is_held_once_for_many_passes_over_one_position():
+    cache = fill(taped(lambda: RotatingKVCache(8)), (8, 1))
+    start_tape([cache])
+    fill(cache, (1,) * 9, seed=9)
+    first, *others, last = cache.tape.passes
+    assert "keys" in first.before
+    assert all(noted.slot[1] is first.before["keys"] and "keys" not in noted.before for noted in others)
+    assert "keys" in last.before  # the ring has come round
+
+
+def test_a_window_is_refused_what_it_has_overwritten_without_a_tape():
+    for cache in (fill(RotatingKVCache(8), (12,)), fill(taped(lambda: RotatingKVCache(8)), (12,))):
+        with pytest.raises(CacheError, match="sliding window that is full cannot be taken back without a tape"):
+            rewind([cache], 4, 2)
+    with pytest.raises(CacheError, match="cannot be trimmed"):
+        cache.trim(1)
+
+
+def test_recurrent_state_without_a_tape_is_refused(bundled):
+    caches = new_cache(bundled)
+    mx.eval(bundled.logits(mx.array([[5, 6]]), caches))
+    with pytest.raises(CacheError, match="Recurrent state cannot be taken back without a tape"):
+        rewind(caches, 2, 1)
+
+
+def test_a_tape_that_saw_another_number_of_positions_is_no_way_back(bundled):
+    caches = new_cache(bundled)
+    start_tape(caches)
+    mx.eval(bundled.logits(mx.array([[5, 6]]), caches))
+    with pytest.raises(CacheError, match="another number of positions"):
+        rewind(caches[:1], 3, 1)
+    window = fill(taped(lambda: RotatingKVCache(8)), (3,))
+    start_tape([window])
+    fill(window, (2,), seed=3)
+    with pytest.raises(CacheError, match="another number of positions"):
+        rewind([window], 3, 1)
+
+
+def test_a_cache_of_no_attributes_is_refused():
+    class Closed:
+        __slots__ = ()
+
+    with pytest.raises(CacheError, match="its Closed shows nothing of what it holds"):
+        taped(Closed)
+
+
+def test_a_tape_holds_nothing_once_the_pass_stands(bundled):
+    caches = new_cache(bundled)
+    for end in (lambda: rewind(caches, 2, 2), lambda: rewind(caches, 2, 1), lambda: stop_tape(caches)):
+        start_tape(caches)
+        mx.eval(bundled.logits(mx.array([[5, 6]]), caches))
+        assert any(part.tape.passes for part in parts(caches) if isinstance(part, TapedCache))
+        end()
+        assert not any(part.tape.passes for part in parts(caches) if isinstance(part, TapedCache))
+
+
+def test_a_copy_of_a_cache_writes_on_no_tape(bundled):
+    import copy
+
+    caches = new_cache(bundled)
+    start_tape(caches)
+    copies = [copy.copy(cache) for cache in caches]
+    mx.eval(bundled.logits(mx.array([[5, 6]]), copies))
+    assert not any(cache.tape.passes for cache in caches if isinstance(cache, TapedCache))
+
+
+def test_restoring_keeps_the_parts_of_a_list_of_caches():
+    kept = CacheList(fill(KVCache(), (3,)), fill(RotatingKVCache(8), (3,)))
+    objects, snapshot = list(kept.caches), take_snapshot([kept])
+    before = [np.array(a) for a in arrays_in([kept])]
+    for part in kept.caches:
+        fill(part, (1,), seed=7)
+    restore([kept], snapshot)
+    assert all(a is b for a, b in zip(kept.caches, objects, strict=True))
+    assert all(np.array_equal(np.array(a), b) for a, b in zip(arrays_in([kept]), before, strict=True))
+
+
+@pytest.mark.parametrize("make", [KVCache, QuantizedKVCache, lambda: RotatingKVCache(8), lambda: BatchKVCache([0, 2])])
+def test_a_snapshot_stays_what_it_was_and_adds_no_node(make):
+    cache = fill(make(), (8, 1))
+    snapshot = take_snapshot([cache])
+    before = [np.array(a) for _, a in nn.utils.tree_flatten(snapshot.states) if isinstance(a, mx.array)]
+    fill(cache, (1, 1, 1), seed=50)
+    after = [np.array(a) for _, a in nn.utils.tree_flatten(snapshot.states) if isinstance(a, mx.array)]
+    assert len(before) > 0
+    assert all(np.array_equal(a, b) for a, b in zip(before, after, strict=True))
+    lazy = mx.ones((3,)) + 1
+    holder = ArraysCache(1)
+    holder[0] = lazy
+    (kept,) = contents(holder)["cache"]
+    assert kept is not lazy
+    mx.eval(lazy)
+    assert np.array_equal(np.array(kept), [2, 2, 2])
+
+
+def test_a_draft_model_with_a_window_that_fills_up_is_taken(monkeypatch):
     draft = scripted()
     draft.model.make_cache = lambda: [RotatingKVCache(64)]
-    draft.model.__class__ = type("NoLayers", (Scripted,), {"__call__": lambda self, tokens, cache=None: tokens})
     monkeypatch.setattr(choosing, "load_target", lambda *_: draft)
     monkeypatch.setattr(choosing, "check_same_tokens", lambda *_: None)
-    assert choose_drafter("some-folder", scripted(Block), longest=63).kind == "model"
-    with pytest.raises(CacheError, match="window of 64 positions is shorter than this run"):
-        choose_drafter("some-folder", scripted(Block), longest=64)
+    assert choose_drafter("some-folder", scripted(Block), longest=64).kind == "model"

@@ -151,7 +151,8 @@ def test_an_estimate_is_what_is_then_built(tmp_path):
     arrays = [a for _, a in named_arrays(target.model.parameters())]
     found = estimate(config, 4)
     assert found.weight_bytes == sum(a.nbytes for a in arrays)
-    assert found.needed_bytes == found.weight_bytes + max(a.nbytes for a in arrays)
+    held = found.weight_bytes + max(a.nbytes for a in arrays)
+    assert found.needed_bytes == pytest.approx(1.1 * held, abs=1) and found.cache_bytes == 0
 
 
 def test_what_does_not_fit_is_refused_with_the_number_before_it_is_allocated():
@@ -159,8 +160,30 @@ def test_what_does_not_fit_is_refused_with_the_number_before_it_is_allocated():
     mx.reset_peak_memory()
     before = mx.get_active_memory()
     text = refusal(load_shape, "32b", available_bytes=18_000_000_000)
-    assert text.startswith("32b needs 20.9 GB, 18.0 GB are free: build fewer layers with --layers")
+    assert text.startswith("32b needs 23.0 GB (20.5 GB of weights and room to work), 18.0 GB are free: build fewer")
+    assert "--layers" in text
     assert mx.get_peak_memory() - before < 2**20
+
+
+def test_weights_that_just_fit_leave_no_room_to_work():
+    found = estimate(shape_config("32b"), name="32b")
+    assert "--layers" in refusal(check_fits, found, found.weight_bytes + 10**9)
+
+
+def test_keys_and_values_of_the_asked_positions_must_fit_too():
+    short, long = (estimate(shape_config("32b"), positions=n, name="32b") for n in (0, 32768))
+    assert long.cache_bytes == 32768 * 64 * 2 * 8 * 128 * 4  # layers, keys and values, heads, their width, float32
+    assert long.needed_bytes == short.needed_bytes + long.cache_bytes
+    text = refusal(check_fits, long, short.needed_bytes)
+    assert "up to 17.2 GB of keys and values" in text and "shorter --context" in text
+    check_fits(long, long.needed_bytes)
+    assert "keys and values" in refusal(load_shape, "0.6b", layers=1, available_bytes=2 * 10**9, positions=10**6)
+
+
+def test_layers_that_keep_a_state_of_one_size_have_no_keys_and_values():
+    config = shape_config("35b-a3b")
+    assert estimate(config, positions=1).cache_bytes == 10 * 2 * 2 * 256 * 4
+    assert estimate(config, 4, positions=1).cache_bytes == 2 * 2 * 256 * 4
 
 
 def test_what_cannot_have_fewer_layers_is_told_so():

@@ -9,15 +9,19 @@ import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import mlx.core as mx
 import numpy as np
-from tiny_models import tiny_target
+from tiny_models import TINY_CONFIGS, tiny_target
 
 from specview.engine.models import Target
 from specview.engine.mtp_names import text_config
 
 Arrays = dict[str, np.ndarray]
+
+# with two heads the indexer's scores are often both cut at 0, and which of equal positions it takes is nobody's rule
+CHANGED = {"deepseek_v32": {"index_n_heads": 16}, "glm_moe_dsa": {"index_n_heads": 16}}
 
 
 class _Maker:
@@ -60,6 +64,13 @@ class _Maker:
         self.norm(f"{prefix}.kv_a_layernorm.weight", rank)
         self.matrix(f"{prefix}.kv_b_proj.weight", heads * (nope + value), rank)
         self.matrix(f"{prefix}.o_proj.weight", width, heads * value)
+        if "index_topk" in c:
+            size = c["index_head_dim"]
+            self.matrix(f"{prefix}.indexer.wq_b.weight", c["index_n_heads"] * size, c["q_lora_rank"])
+            self.matrix(f"{prefix}.indexer.wk.weight", size, width)
+            self.norm(f"{prefix}.indexer.k_norm.weight", size)
+            self.vector(f"{prefix}.indexer.k_norm.bias", size)
+            self.matrix(f"{prefix}.indexer.weights_proj.weight", c["index_n_heads"], width)
 
     def experts(self, prefix: str, width: int, inner: int, count: int) -> None:
         for e in range(count):
@@ -67,7 +78,7 @@ class _Maker:
 
 
 def qwen_head(c: dict[str, Any], seed: int) -> Arrays:
-    """`mtp.*` of Qwen3-Next and Qwen3.5: zero-centred norms, gated attention, experts one by one where there are any."""
+    """`mtp.*` of Qwen3-Next and Qwen3.5: zero-centred norms, gated attention, experts one by one if any."""
     make, width = _Maker(seed, 0.0), c["hidden_size"]
     make.norm("mtp.pre_fc_norm_embedding.weight", width)
     make.norm("mtp.pre_fc_norm_hidden.weight", width)
@@ -202,5 +213,6 @@ def saved(folder: Path, tensors: dict[str, Any], file: str = "mtp.safetensors") 
 
 def tiny_target_in(folder: Path, model_type: str, **changes: Any) -> Target:
     """A tiny random target whose checkpoint folder is `folder`; `changes` go into its config."""
-    target = tiny_target(model_type)
+    with mock.patch.dict(TINY_CONFIGS, {model_type: TINY_CONFIGS[model_type] | CHANGED.get(model_type, {})}):
+        target = tiny_target(model_type)
     return dataclasses.replace(target, folder=folder, config={**target.config, **changes})

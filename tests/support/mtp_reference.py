@@ -47,13 +47,24 @@ def rope(x: np.ndarray, dims: int, theta: float, interleaved: bool) -> np.ndarra
     return np.concatenate([out, x[..., dims:]], -1)
 
 
-def attend(q: np.ndarray, k: np.ndarray, v: np.ndarray, scale: float, window: int | None = None) -> np.ndarray:
-    """Causal attention of [heads, n, channels] over [groups, n, channels], to [n, heads, channels]."""
+def attend(
+    q: np.ndarray,
+    k: np.ndarray,
+    v: np.ndarray,
+    scale: float,
+    window: int | None = None,
+    seen: np.ndarray | None = None,
+) -> np.ndarray:
+    """Causal attention of [heads, n, channels] over [groups, n, channels], to [n, heads, channels].
+
+    Positions farther than `window`, or not in `seen` [n, n], are left out.
+    """
     repeats = q.shape[0] // k.shape[0]
     k, v = np.repeat(k, repeats, 0), np.repeat(v, repeats, 0)
     scores = q @ k.swapaxes(-1, -2) * scale
     far = np.arange(q.shape[1])[:, None] - np.arange(q.shape[1])[None]
     hidden = (far < 0) | (far >= window) if window else far < 0
+    hidden = hidden if seen is None else hidden | ~seen
     return (softmax(np.where(hidden, -np.inf, scores)) @ v).swapaxes(0, 1)
 
 
@@ -129,7 +140,7 @@ def sigmoid_mixture(w: Arrays, c: Config, p: str, x: np.ndarray) -> np.ndarray:
 def latent_attention(w: Arrays, c: Config, p: str, x: np.ndarray, inner_eps: float) -> np.ndarray:
     """Multi-head latent attention, keys and values made in full: no absorbed matrices."""
     heads, nope, rank = c["num_attention_heads"], c["qk_nope_head_dim"], c["kv_lora_rank"]
-    rotated, theta = c["qk_rope_head_dim"], c["rope_theta"]
+    rotated, theta = c["qk_rope_head_dim"], theta_of(c)
     low = rms(x @ w[f"{p}.q_a_proj.weight"].T, w[f"{p}.q_a_layernorm.weight"], inner_eps)
     q = by_head(low @ w[f"{p}.q_b_proj.weight"].T, heads)
     q = np.concatenate([q[..., :nope], rope(q[..., nope:], rotated, theta, True)], -1)
@@ -138,8 +149,29 @@ def latent_attention(w: Arrays, c: Config, p: str, x: np.ndarray, inner_eps: flo
     key_turned = rope(both[None, :, rank:], rotated, theta, True)
     full = by_head(latent @ w[f"{p}.kv_b_proj.weight"].T, heads)
     k = np.concatenate([full[..., :nope], np.repeat(key_turned, heads, 0)], -1)
-    mixed = attend(q, k, full[..., nope:], (nope + rotated) ** -0.5)
+    seen = chosen_positions(w, c, f"{p}.indexer", x, low) if "index_topk" in c else None
+    mixed = attend(q, k, full[..., nope:], (nope + rotated) ** -0.5, seen=seen)
     return mixed.reshape(x.shape[0], -1) @ w[f"{p}.o_proj.weight"].T
+
+
+def chosen_positions(w: Arrays, c: Config, p: str, x: np.ndarray, low: np.ndarray) -> np.ndarray:
+    """DeepSeek-V3.2's indexer: the best `index_topk` earlier positions of each, as a mask [n, n]."""
+    heads, dims, interleaved = c["index_n_heads"], c["qk_rope_head_dim"], c["model_type"] == "glm_moe_dsa"
+    q = rope(by_head(low @ w[f"{p}.wq_b.weight"].T, heads), dims, theta_of(c), interleaved)
+    k = x @ w[f"{p}.wk.weight"].T
+    k = (k - k.mean(-1, keepdims=True)) / np.sqrt(k.var(-1, keepdims=True) + 1e-5)
+    k = rope((k * w[f"{p}.k_norm.weight"] + w[f"{p}.k_norm.bias"])[None], dims, theta_of(c), interleaved)
+    weights = (x @ w[f"{p}.weights_proj.weight"].T).T[..., None] * heads**-0.5 * c["index_head_dim"] ** -0.5
+    scores = (np.maximum(q @ k.swapaxes(-1, -2), 0) * weights).sum(0)
+    scores = np.where(np.tri(x.shape[0], dtype=bool), scores, -np.inf)
+    seen = np.zeros(scores.shape, dtype=bool)
+    np.put_along_axis(seen, best_experts(scores, c["index_topk"]), True, -1)
+    return seen
+
+
+def theta_of(c: Config) -> float:
+    """The base of the rotation, which GLM-5 keeps in `rope_parameters`."""
+    return c.get("rope_theta") or c["rope_parameters"]["rope_theta"]
 
 
 def normed_attention(w: Arrays, c: Config, p: str, x: np.ndarray) -> np.ndarray:
@@ -157,7 +189,7 @@ def next_layer(w: Arrays, c: Config, p: str, x: np.ndarray) -> np.ndarray:
     eps = c["rms_norm_eps"]
     normed = rms(x, w[f"{p}.input_layernorm.weight"], eps)
     if "kv_lora_rank" in c:
-        x = x + latent_attention(w, c, f"{p}.self_attn", normed, 1e-6 if c["model_type"] == "deepseek_v3" else eps)
+        x = x + latent_attention(w, c, f"{p}.self_attn", normed, eps if c["model_type"] == "glm4_moe_lite" else 1e-6)
     else:
         x = x + normed_attention(w, c, f"{p}.self_attn", normed)
     return x + sigmoid_mixture(w, c, f"{p}.mlp", rms(x, w[f"{p}.post_attention_layernorm.weight"], eps))

@@ -159,7 +159,7 @@ def _round_numbers(
             if tokens is not None:
                 numbers["speedup_if_verify_alone"] = tokens * baseline.ms / verify
     numbers |= _verify_limits(facts, made, around, k, baseline, notes)
-    if tokens is not None and around.ms is not None:
+    if tokens is not None and around.ms:
         numbers["tokens_per_second"] = tokens * 1000 / around.ms
     elif measured is not None:
         numbers["tokens_per_second"] = 1000 / measured.ms
@@ -168,7 +168,7 @@ def _round_numbers(
         if baseline is not None:
             numbers["measured_speedup"] = baseline.ms / measured.ms
         independent = around.source in ("given", "parts") and "tokens_per_round" not in notes.inferred
-        if independent and tokens is not None and around.ms is not None:
+        if independent and tokens is not None and around.ms:
             numbers["prediction_error"] = tokens * measured.ms / around.ms - 1
     return numbers
 

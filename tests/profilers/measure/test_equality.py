@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import mlx.core as mx
 import pytest
 
+from specview.engine import accept as rules
 from specview.engine import decode as loops
 from specview.engine.decode import decode, speculate, start
 from specview.engine.drafters import Draft
@@ -78,7 +79,7 @@ def test_the_real_loop_is_equal(bundled, fake_clock):
 
 
 def test_one_wrongly_accepted_token_is_a_bug(bundled, fake_clock, monkeypatch):
-    right = loops.accept_greedy
+    right = rules.accept_greedy
     rounds = []
 
     def greedy_but_once(drafted, choices):
@@ -88,7 +89,7 @@ def test_one_wrongly_accepted_token_is_a_bug(bundled, fake_clock, monkeypatch):
             return 1, (drafted[0], choices[1])
         return right(drafted, choices)
 
-    monkeypatch.setattr(loops, "accept_greedy", greedy_but_once)
+    monkeypatch.setattr(rules, "accept_greedy", greedy_but_once)
     plain, drafted, fresh = outputs(bundled, fake_clock, lambda: MtpDrafter(bundled, load_mtp_head(bundled, "float32")))
     found = compare_outputs(fresh, plain, drafted)
     assert found.judged == "bug"

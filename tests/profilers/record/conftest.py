@@ -227,6 +227,23 @@ FIRST_RECORDS: tuple[Record, ...] = (
 
 # kinds and fields that came later, within schema 1
 LATER_RECORDS: tuple[Record, ...] = (
+    Run(
+        run=2,
+        arm="drafting",
+        drafter="skip:8",
+        k=4,
+        rule="rejection sampling",
+        temperature=0.8,
+        top_p=0.9,
+        seed=1,
+        prompt=PromptFacts(suite="stdin", index=0, kind="text", hash="0f", tokens=9),
+        started_ns=17_000,
+        top_k=40,
+        min_p=0.05,
+        policy="dense",
+        kv_bits=8,
+        adaptive=True,
+    ),
     Census(
         width=2,
         block="model.layers.*.mlp",

@@ -9,7 +9,7 @@ import mlx.core as mx
 import mlx.nn as nn
 import pytest
 
-from specview.engine import decode as loops
+from specview.engine import accept as rules
 from specview.engine.errors import SpecviewError
 from specview.engine.models import Target
 from specview.profilers.measure import schedule
@@ -118,7 +118,7 @@ def record(tmp_path, monkeypatch):
         target = Target("alphabet", "alphabet", tmp_path, Alphabet(), Letters(eos), {"model_type": "scripted"})
         target.config["max_position_embeddings"] = longest
         monkeypatch.setattr(recording, "load_target", lambda *_: target)
-        monkeypatch.setattr(recording, "load_prompts", lambda wish: prompts)
+        monkeypatch.setattr(recording, "load_prompts", lambda wish, stdin=None: prompts)
         monkeypatch.setattr(recording, "Canary", canary)
         monkeypatch.setattr(schedule, "SEGMENT_TOKENS", SEGMENT)
         ticks = itertools.count(0, 1_000_000)
@@ -318,13 +318,13 @@ def test_output_is_compared_in_the_first_segment(record):
 
 
 def test_a_wrongly_accepted_token_is_called_a_bug(record, monkeypatch):
-    right = loops.accept_greedy
+    right = rules.accept_greedy
 
     def wrong(drafted, choices):
         accepted, tokens = right(drafted, choices)
         return accepted, (*tokens[:-1], (tokens[-1] + 3) % 26)
 
-    monkeypatch.setattr(loops, "accept_greedy", wrong)
+    monkeypatch.setattr(rules, "accept_greedy", wrong)
     session, _ = record()
     assert {o.judged for o in session.outputs} == {"bug"}
     assert session.outputs[0].first_difference == 0

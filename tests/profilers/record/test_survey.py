@@ -102,6 +102,28 @@ def test_positions_beyond_the_model_are_refused_with_the_number(surveyed: Callab
         surveyed("llama", plan)
 
 
+def test_replayed_positions_count_where_primitives_are_replayed(surveyed: Callable[..., Session]) -> None:
+    plan = replace(PLAN, contexts=(4096 - 15,))
+    with pytest.raises(SurveyError, match=r"asks for 4097, context and the widest pass \(16\)"):
+        surveyed("llama", plan)
+    with pytest.raises(SurveyError, match=r"asks for 4098, context and the widest pass \(2\)"):
+        surveyed("llama", replace(plan, contexts=(4096,), parts=("whole",)))
+
+
+def test_a_shape_is_asked_for_room_for_every_context(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[object] = []
+
+    def shape(*arguments: object) -> Target:
+        asked.extend(arguments)
+        return tiny_target("llama")
+
+    monkeypatch.setattr(survey_module, "load_shape", shape)
+    for parts in (("whole",), ("whole", "replays")):
+        plan = SurveyPlan(parts=parts, shape="0.6b", contexts=(6, 8), widths=(1, 4))  # type: ignore[arg-type]
+        Survey(plan, Silent(), tmp_path, Steering())
+    assert [asked[6], asked[13]] == [(6 + 4) + (8 + 4), (6 + 16) + (8 + 16)]
+
+
 def test_a_part_that_breaks_keeps_what_was_measured(
     surveyed: Callable[..., Session], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

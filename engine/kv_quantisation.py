@@ -1,0 +1,80 @@
+"""Quantised keys and values, as mlx-lm's `kv_bits`, `kv_group_size` and `quantized_kv_start` make them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import mlx.core as mx
+from mlx_lm.models.cache import KVCache, make_prompt_cache
+
+from .cache_contents import parts
+from .errors import SpecviewError
+from .models import Target, first_line
+
+BITS = (2, 3, 4, 5, 6, 8)
+GROUP_SIZES = (32, 64, 128)
+START = 5000  # positions from which mlx-lm quantises where nobody says
+
+
+class KvQuantisationError(SpecviewError):
+    """Keys and values that cannot be quantised as asked."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KvQuantisation:
+    """How keys and values are kept: `bits` in groups of `group_size`, once a cache holds `start` positions."""
+
+    bits: int
+    group_size: int = 64
+    start: int = 0
+
+    def __post_init__(self) -> None:
+        if self.bits not in BITS or self.group_size not in GROUP_SIZES or self.start < 0:
+            raise KvQuantisationError(
+                f"Keys and values of {self.bits} bits in groups of {self.group_size} from position {self.start} cannot "
+                f"be had: choose bits from {', '.join(map(str, BITS))}, groups of "
+                f"{', '.join(map(str, GROUP_SIZES))}, and a start from 0."
+            )
+
+
+def quantise_caches(caches: list[Any], kv: KvQuantisation) -> int:
+    """Quantise, in the list itself, every plain KV cache that has reached the start; returns how many it were.
+
+    To be called between passes, when nothing has to be rewound, as mlx-lm does after every step. Windows and recurrent
+    state stay as they are. Source: mlx-lm, `maybe_quantize_kv_cache`.
+    """
+    count = 0
+    for at, cache in enumerate(caches):
+        if type(cache) is KVCache and cache.offset >= kv.start:
+            quantised = cache.to_quantized(group_size=kv.group_size, bits=kv.bits)
+            # mx.quantize gives a tuple, and the cache assigns to its places
+            if quantised.keys is not None:
+                quantised.keys, quantised.values = list(quantised.keys), list(quantised.values)
+            caches[at] = quantised
+            count += 1
+    return count
+
+
+def check_quantisable(target: Target, kv: KvQuantisation) -> None:
+    """Raise KvQuantisationError unless the target's keys and values can be kept so, which two tiny passes find out.
+
+    Head sizes must be multiples of the group size, and attention with sinks or of a kind of its own may not know
+    quantised keys.
+    """
+    caches = make_prompt_cache(target.model)
+    if not any(type(cache) is KVCache for cache in parts(caches)):
+        kinds = ", ".join(sorted({type(cache).__name__ for cache in caches}))
+        raise KvQuantisationError(
+            f"{target.name} keeps {kinds}, which mlx-lm cannot quantise: leave its caches as they are."
+        )
+    try:
+        mx.eval(target.logits(mx.array([[0, 0]]), caches))
+        if quantise_caches(caches, KvQuantisation(bits=kv.bits, group_size=kv.group_size)) == 0:
+            raise ValueError("its caches are lists of caches")
+        mx.eval(target.logits(mx.array([[0, 0]]), caches))
+    except Exception as error:  # attention of a model file may raise anything
+        raise KvQuantisationError(
+            f"Keys and values of {target.name} cannot be kept in {kv.bits} bits in groups of {kv.group_size} "
+            f"({first_line(error)}): choose another group size, or leave its caches as they are."
+        ) from error

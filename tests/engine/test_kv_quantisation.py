@@ -1,0 +1,89 @@
+"""Quantised keys and values: as mlx-lm makes them, rewound as others are, refused where a model cannot have them."""
+
+from __future__ import annotations
+
+import mlx.core as mx
+import numpy as np
+import pytest
+from mlx_lm.generate import generate_step
+from mlx_lm.models.cache import KVCache, QuantizedKVCache
+from tiny_models import tiny_target
+
+from specview.engine.cache import arrays_of, new_cache, restore, take_snapshot
+from specview.engine.decode import Generation, decode, speculate
+from specview.engine.drafters.lookup import PromptLookup
+from specview.engine.kv_quantisation import KvQuantisation, KvQuantisationError, check_quantisable, quantise_caches
+from specview.engine.probe import FreeProbe
+from specview.engine.prompt_cache import read_prompt
+
+KV = KvQuantisation(bits=8)
+
+
+@pytest.fixture(scope="module")
+def prompt(bundled):
+    return bundled.tokenizer.encode(
+        "def push(self, item):\n    self.items.append(item)\n    return len(self.items)\n" * 2
+    )
+
+
+def quantised_generation(target, prompt, kv=KV):
+    caches = new_cache(target)
+    read_prompt(target, prompt[:-1], caches, kv=kv)
+    return Generation(target, list(prompt), caches)
+
+
+def test_greedy_text_equals_that_of_mlx_lm_with_the_same_bits(bundled, prompt):
+    ours = [s.token for s in decode(quantised_generation(bundled, prompt), 10, lambda: 0)]
+    theirs = generate_step(
+        mx.array(prompt), bundled.model, max_tokens=10, kv_bits=8, kv_group_size=64, quantized_kv_start=0
+    )
+    assert ours == [int(token) for token, _ in theirs]
+
+
+def test_drafts_change_nothing_on_quantised_caches(bundled, prompt):
+    plain = [s.token for s in decode(quantised_generation(bundled, prompt), 14, lambda: 0)]
+    drafter = PromptLookup()
+    drafter.begin(prompt, None)
+    generation = quantised_generation(bundled, prompt)
+    rounds = list(speculate(generation, drafter, 3, 14, FreeProbe(lambda: 0)))
+    assert [t for r in rounds for t in r.tokens][:14] == plain
+    assert any(0 < r.accepted < len(r.drafted) or r.accepted == 0 < len(r.drafted) for r in rounds)
+
+
+def test_caches_are_quantised_once_they_reach_the_start_and_recurrent_state_stays(bundled, prompt):
+    caches = new_cache(bundled)
+    kinds = [type(c) for c in caches]
+    kv = KvQuantisation(bits=4, start=20)
+    read_prompt(bundled, prompt[:19], caches, kv=kv)
+    assert [type(c) for c in caches] == kinds and quantise_caches(caches, kv) == 0
+    read_prompt(bundled, prompt[19:21], caches, kv=kv)
+    assert [QuantizedKVCache if k is KVCache else k for k in kinds] == [type(c) for c in caches]
+    assert quantise_caches(caches, kv) == 0
+
+
+def test_snapshots_of_quantised_caches_stay_what_they_were(bundled, prompt):
+    generation = quantised_generation(bundled, prompt)
+    snapshot = take_snapshot(generation.cache)
+    first = bundled.logits(mx.array([prompt[:3]]), generation.cache)
+    mx.eval(first, arrays_of(generation.cache))
+    restore(generation.cache, snapshot)
+    again = bundled.logits(mx.array([prompt[:3]]), generation.cache)
+    np.testing.assert_array_equal(np.array(first), np.array(again))
+
+
+def test_what_can_be_quantised_is_found_out_by_a_tiny_pass(bundled):
+    check_quantisable(bundled, KV)
+    with pytest.raises(KvQuantisationError, match=r"in 8 bits in groups of 128 .*choose another group size"):
+        check_quantisable(bundled, KvQuantisation(bits=8, group_size=128))
+
+
+@pytest.mark.parametrize("model_type", ["mamba", "rwkv7"])
+def test_models_without_keys_and_values_are_refused_with_their_caches_name(model_type):
+    with pytest.raises(KvQuantisationError, match="keeps ArraysCache, which mlx-lm cannot quantise"):
+        check_quantisable(tiny_target(model_type), KV)
+
+
+@pytest.mark.parametrize("asked", [{"bits": 7}, {"bits": 4, "group_size": 48}, {"bits": 4, "start": -1}])
+def test_bits_that_cannot_be_had_are_refused(asked):
+    with pytest.raises(KvQuantisationError, match="choose bits from 2, 3, 4, 5, 6, 8"):
+        KvQuantisation(**asked)

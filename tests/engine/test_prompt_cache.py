@@ -1,0 +1,171 @@
+"""Prompt caches: read chunk by chunk, kept in mlx-lm's format, and refused for another model or prompt."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import mlx.core as mx
+import numpy as np
+import pytest
+from mlx_lm.models.cache import load_prompt_cache, make_prompt_cache, save_prompt_cache
+from tiny_models import tiny_target
+
+from specview.engine.cache import new_cache, prefill
+from specview.engine.decode import Generation, decode, speculate, start
+from specview.engine.drafters.lookup import PromptLookup
+from specview.engine.kv_quantisation import KvQuantisation
+from specview.engine.probe import FreeProbe
+from specview.engine.prompt_cache import PromptCacheError, load_prompt, read_prompt, save_prompt
+from specview.engine.verify_policies import verify_policy
+
+PROMPT = [5, 17, 3, 60, 42, 8, 1, 33, 5, 17, 3]
+
+
+def saved(tmp_path, target, tokens=PROMPT[:6], name="p.safetensors", kv=None):
+    caches = new_cache(target)
+    read_prompt(target, tokens, caches, kv=kv)
+    save_prompt(tmp_path / name, target, tokens, caches)
+    return tmp_path / name
+
+
+def continued(target, path, prompt=PROMPT, count=8):
+    loaded = load_prompt(path, target, prompt)
+    read_prompt(target, prompt[loaded.positions : -1], loaded.caches)
+    return Generation(target, list(prompt), loaded.caches)
+
+
+def test_reading_in_chunks_tells_how_far_it_is_and_ends_as_a_prefill_does():
+    target, heard = tiny_target("llama"), []
+    caches, whole = new_cache(target), new_cache(target)
+    reading = read_prompt(target, PROMPT, caches, keep_hidden=True, chunk=4, going=lambda *n: heard.append(n) is None)
+    assert heard == [(4, 11), (8, 11), (11, 11)] and reading.finished
+    hidden = prefill(target, PROMPT, whole, keep_hidden=True)
+    np.testing.assert_allclose(np.array(reading.hidden), np.array(hidden), atol=1e-5)
+    a, b = (target.logits(mx.array([[9]]), c) for c in (caches, whole))
+    np.testing.assert_allclose(np.array(a), np.array(b), atol=1e-5)
+
+
+@pytest.mark.parametrize("model_type", ["llama", "qwen3_next"])
+def test_a_reading_that_was_stopped_can_go_on(model_type):
+    target = tiny_target(model_type)
+    caches = new_cache(target)
+    reading = read_prompt(target, PROMPT[:-1], caches, chunk=4, going=lambda read, total: read < 8)
+    assert (reading.read, reading.finished, reading.hidden) == (8, False, None)
+    read_prompt(target, PROMPT[reading.read : -1], caches)
+    plain = [s.token for s in decode(start(target, PROMPT), 6, lambda: 0)]
+    assert [s.token for s in decode(Generation(target, list(PROMPT), caches), 6, lambda: 0)] == plain
+
+
+def test_a_policy_may_run_the_chunks(stored):
+    tokens = stored.tokenizer.encode("def push(self, item):\n    return item\n")
+    caches, dense = new_cache(stored), new_cache(stored)
+    read_prompt(stored, tokens, caches)
+    read_prompt(stored, tokens, dense, policy=verify_policy("dense on the fly", stored), chunk=4)
+    a, b = (stored.logits(mx.array([[9]]), c) for c in (caches, dense))
+    np.testing.assert_allclose(np.array(a), np.array(b), atol=1e-3)
+
+
+def test_nothing_to_read_is_nothing_read():
+    target = tiny_target("llama")
+    assert read_prompt(target, [], new_cache(target)).finished
+
+
+# gemma3 has windows, qwen3_next recurrent state, deepseek_v32 lists of caches
+@pytest.mark.parametrize("model_type", ["llama", "qwen3_next", "mamba2", "gemma3", "deepseek_v32"])
+def test_a_saved_prompt_goes_on_as_if_it_had_just_been_read(tmp_path, model_type):
+    target = tiny_target(model_type)
+    plain = [s.token for s in decode(start(target, PROMPT), 8, lambda: 0)]
+    path = saved(tmp_path, target)
+    assert [s.token for s in decode(continued(target, path), 8, lambda: 0)] == plain
+
+
+@pytest.mark.parametrize("model_type", ["llama", "qwen3_next"])
+def test_loaded_caches_can_be_rewound(tmp_path, model_type):
+    target = tiny_target(model_type)
+    plain = [s.token for s in decode(start(target, PROMPT), 8, lambda: 0)]
+    drafter, generation = PromptLookup(), continued(target, saved(tmp_path, target))
+    drafter.begin(PROMPT, None)
+    rounds = list(speculate(generation, drafter, 3, 8, FreeProbe(lambda: 0)))
+    assert [t for r in rounds for t in r.tokens][:8] == plain
+
+
+def test_quantised_caches_are_kept_and_loaded_too(tmp_path, bundled):
+    tokens = bundled.tokenizer.encode("def push(self, item):\n    return item\n")
+    path = saved(tmp_path, bundled, tokens[:-2], kv=KvQuantisation(bits=8))
+    loaded = load_prompt(path, bundled, tokens)
+    assert {type(c).__name__ for c in loaded.caches} == {"QuantizedKVCache", "TapedCache"}
+    assert [s.token for s in decode(continued(bundled, path, tokens), 2, lambda: 0)]
+
+
+def test_mlx_lm_reads_our_files_and_we_read_its(tmp_path):
+    target = tiny_target("qwen3_next")
+    caches, metadata = load_prompt_cache(str(saved(tmp_path, target)), return_metadata=True)
+    assert metadata["model"] == "qwen3_next" and len(caches) == len(target.model.layers)
+    theirs = make_prompt_cache(target.model)
+    mx.eval(target.model(mx.array([PROMPT[:6]]), cache=theirs))
+    path = tmp_path / "theirs.safetensors"
+    save_prompt_cache(str(path), theirs, {"model": "some/folder/qwen3_next", "tokenizer_config": "{}"})
+    assert load_prompt(path, target, PROMPT).positions == 6
+
+
+def test_a_cache_of_another_model_is_refused(tmp_path):
+    target = tiny_target("llama")
+    path = saved(tmp_path, target)
+    with pytest.raises(PromptCacheError, match="is of the model llama, not of org/other"):
+        load_prompt(path, replace(target, name="org/other"), PROMPT)
+    for other in ("qwen3_next", "gpt2"):
+        with pytest.raises(PromptCacheError, match="does not fit llama, so it is of another model"):
+            load_prompt(path, replace(tiny_target(other), name="llama"), PROMPT)
+
+
+def test_a_cache_of_another_prompt_is_refused_with_the_place(tmp_path):
+    target = tiny_target("llama")
+    path = saved(tmp_path, target)
+    with pytest.raises(PromptCacheError, match="holds 6 tokens and this prompt has 6"):
+        load_prompt(path, target, PROMPT[:6])
+    with pytest.raises(PromptCacheError, match="its token 3 is not this prompt's"):
+        load_prompt(path, target, [*PROMPT[:2], 90, *PROMPT[3:]])
+
+
+def test_a_file_that_does_not_match_its_own_tokens_is_refused(tmp_path):
+    target = tiny_target("llama")
+    caches = new_cache(target)
+    prefill(target, PROMPT[:6], caches)
+    save_prompt(tmp_path / "p.safetensors", target, PROMPT[:4], caches)
+    with pytest.raises(PromptCacheError, match="holds another prompt"):
+        load_prompt(tmp_path / "p.safetensors", target, PROMPT)
+
+
+def test_recurrent_caches_that_do_not_say_how_far_they_are_are_refused(tmp_path):
+    target = tiny_target("mamba")
+    caches = make_prompt_cache(target.model)
+    mx.eval(target.model(mx.array([PROMPT[:6]]), cache=caches))
+    save_prompt_cache(str(tmp_path / "p.safetensors"), caches, {"model": "mamba"})
+    with pytest.raises(PromptCacheError, match="does not say how many tokens"):
+        load_prompt(tmp_path / "p.safetensors", target, PROMPT)
+
+
+@pytest.mark.parametrize("content", [b"", b"no cache", b"\x10\0\0\0\0\0\0\0{}              "])
+def test_a_file_that_is_no_prompt_cache_is_a_sentence(tmp_path, content):
+    path = tmp_path / "p.safetensors"
+    path.write_bytes(content)
+    with pytest.raises(PromptCacheError, match=r"p\.safetensors cannot be read as a prompt cache"):
+        load_prompt(path, tiny_target("llama"), PROMPT)
+
+
+def test_other_tensors_are_no_prompt_cache(tmp_path):
+    path = tmp_path / "p.safetensors"
+    mx.save_safetensors(str(path), {"a": mx.zeros(3)})
+    with pytest.raises(PromptCacheError, match="cannot be read as a prompt cache"):
+        load_prompt(path, tiny_target("llama"), PROMPT)
+
+
+def test_a_file_that_is_not_there_or_may_not_be_overwritten_is_a_sentence(tmp_path):
+    target = tiny_target("llama")
+    with pytest.raises(PromptCacheError, match="cannot be read"):
+        load_prompt(tmp_path / "none.safetensors", target, PROMPT)
+    path = saved(tmp_path, target)
+    with pytest.raises(PromptCacheError, match="exists already"):
+        save_prompt(path, target, PROMPT, new_cache(target))
+    with pytest.raises(PromptCacheError, match="cannot be written"):
+        saved(tmp_path / "no" / "folder", target)
