@@ -123,7 +123,7 @@ def round_of(
     draft = draft_of(facts, k)
     overhead = facts.overhead_ms or 0.0
     given = facts.round_ms if alone else None
-    measured = given if given is not None else measured_ms
+    measured = given if given is not None else measured_ms or None  # no tokens tell nothing of a round
     parts = Round(verify_ms=verify, draft_ms=draft, overhead_ms=overhead, measured_ms=measured)
     if given is not None:
         return replace(parts, ms=given, source="given")
