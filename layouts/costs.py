@@ -15,6 +15,7 @@ from ..profilers.judge.ledger import Ledger, Number
 from ..profilers.judge.numbers import MS
 from ..profilers.judge.ruler_sentences import ruler_sentences
 from ..profilers.judge.rulers import ruler_table
+from ..profilers.judge.shown import shown_passes, verify_probes
 from ..profilers.record.session import Session
 from . import figures
 from .view_models import (
@@ -71,19 +72,14 @@ def decode_view(
     session: Session, ledger: Ledger | None, table: BlocksTable | None, rulers: Rulers = NO_RULERS
 ) -> DecodeView:
     """A decode step: the synchronous whole graph, the sums of its blocks (queued where there is one), the gap."""
-    passes = [
-        p for p in session.probes if p.ruler == "whole" and p.part == "verify" and p.width == 1 and not p.pipelined
-    ]
-    walls = [v * MS for p in passes for v in p.samples_ns or ()]
-    builds = [v * MS for p in passes for v in p.build_ns or ()]
-    evals = [v * MS for p in passes for v in p.eval_ns or ()]
-    whole = fmean(walls) if walls else None
+    shown = shown_passes(verify_probes(session, 1))
+    walls = [ns * MS for ns in shown.totals_ns]
     pipelined = rulers.pipelined_ms if ledger is None or ledger.decode is None else ledger.decode.mean.estimate
     view = DecodeView(
-        whole_ms=whole,
+        whole_ms=fmean(walls) if walls else None,
         pipelined_ms=pipelined,
-        build_ms=fmean(builds) if builds else None,
-        eval_ms=fmean(evals) if evals else None,
+        build_ms=shown.build_ms,
+        eval_ms=shown.evaluation_ms,
         sentences=rulers.sentences,
     )
     if table is None:
@@ -94,7 +90,7 @@ def decode_view(
         view,
         sum_ms=table.queued_ms if queued else table.fenced_ms,
         ruler="queued" if queued else "fenced",
-        waiting="" if queued else _waiting(table),
+        waiting=table.waiting,
         fenced_ms=table.fenced_ms if queued else None,
         fence_ms=table.fence_ms,
         gap_ms=None if table.gap is None else table.gap.ms,
@@ -104,10 +100,6 @@ def decode_view(
         hot_ms=rulers.hot_ms,
         gap_parts=rulers.gap_parts if table.gap is not None and queued else (),
     )
-
-
-def _waiting(table: BlocksTable) -> str:
-    return f"The gap waits for the queued ruler: {table.queued_places} of {table.places} places timed so far."
 
 
 def verify_view(

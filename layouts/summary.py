@@ -11,6 +11,8 @@ from ..profilers.judge.imported_rows import imported_sheet
 from ..profilers.judge.ledger import Ledger, Number
 from ..profilers.judge.ledger_rows import LedgerSheet
 from ..profilers.judge.ledger_sheets import ledger_or_none, ledger_sheets, verdicts_beside
+from ..profilers.judge.numbers import number as number_of
+from ..profilers.judge.readings import shown_wall
 from ..profilers.judge.recorded_rows import recorded_sheet
 from ..profilers.judge.statistics import Interval
 from ..profilers.record.session import Session
@@ -52,7 +54,7 @@ def _recorded_lines(session: Session, ledger: Ledger) -> list[str]:
         _what(session, ledger),
         *_rates(ledger),
         *_acceptance(ledger),
-        *_parts(ledger),
+        *_parts(session, ledger),
         *_prediction(ledger),
         *_two_rulers(session, ledger),
         *_kinds(ledger),
@@ -100,7 +102,9 @@ def _acceptance(ledger: Ledger) -> list[str]:
     return lines
 
 
-def _parts(ledger: Ledger) -> list[str]:
+def _parts(session: Session, ledger: Ledger) -> list[str]:
+    passes = shown_wall(session, 1)
+    out = f", {passes.left_out} interrupted left out" if passes.left_out else ""
     rows = (
         ("decode", ledger.decode, "pipelined, plain steps"),
         ("round", ledger.round, "free rounds"),
@@ -108,7 +112,7 @@ def _parts(ledger: Ledger) -> list[str]:
         ("  verify", ledger.verify, f"split rounds, up to {ledger.setting.k + 1} positions"),
         ("  rest", ledger.rest, "split rounds: acceptance, rewind, Python"),
         ("    rewind", ledger.rewind, "part of rest"),
-        ("one pass", ledger.decode_synchronous, "synchronous, one position: the baseline of ratios by width"),
+        ("one pass", number_of(passes.ns), f"synchronous, one position: the baseline of ratios by width{out}"),
     )
     lines = [_part(name, number, note) for name, number, note in rows if number is not None]
     if ledger.round_steps is not None:

@@ -209,9 +209,10 @@ def _sentences(facts: SweepFacts) -> tuple[str, ...]:
             f"{b.width} positions{at} cost more than {b.pad_to}: padding saves {figures.ms(b.saved)}."
             for b in curve.bumps
         ]
+    left_out = [curve.left_out for curve in facts.curves if curve.left_out]
     if facts.curves and not found:
         found.append("No cliff among the measured widths; between them nothing is guessed.")
-    return tuple(found)
+    return (*found, *dict.fromkeys(left_out))
 
 
 # ------------------------------------------------------------------ speedup by k

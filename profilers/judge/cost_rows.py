@@ -10,7 +10,9 @@ from ..record.session import Session
 from .blocks_table import blocks_table
 from .ledger_rows import LedgerRow, Source, row_of
 from .numbers import number, whole_probes
+from .readings import shown_wall
 from .rulers import Reading, ruler_table
+from .shown import at_one_context
 
 SHOWN_GUARDS = 50
 
@@ -25,15 +27,20 @@ def cost_rows(session: Session, widths: Sequence[int], source: Source = "measure
 
 def _verify(session: Session, source: Source) -> list[LedgerRow]:
     rows: list[LedgerRow] = []
-    for width, samples in sorted(whole_probes(session, "verify").items()):
-        found = number(samples)
+    for width in sorted(whole_probes(at_one_context(session), "verify")):
+        taken = shown_wall(session, width)
+        found = number(taken.ns)
         name = f"T_verify({width})"
-        said = f"Whole graph over {width} position{'' if width == 1 else 's'}, waited for."
+        said = f"Whole graph over {width} position{'' if width == 1 else 's'}, waited for.{_left_out(taken.left_out)}"
         if found is not None:
             rows += row_of("costs", name, found, ruler="synchronous", source=source, remark=said)
-        elif samples:
-            rows.append(_once(name, samples[0] / 1e6, "synchronous", source, said))
+        elif taken.ns:
+            rows.append(_once(name, taken.ns[0] / 1e6, "synchronous", source, said))
     return rows
+
+
+def _left_out(count: int) -> str:
+    return f" {count} more interrupted and left out." if count else ""
 
 
 def _once(name: str, ms: float, ruler: str, source: Source, said: str) -> LedgerRow:
@@ -78,7 +85,7 @@ def _reading(name: str, reading: Reading[Any], source: Source, said: str) -> lis
             n=reading.n,
             ruler=str(reading.ruler.word),
             source=source,
-            remark=f"{said} {reading.missing}".strip(),
+            remark=f"{said}{_left_out(reading.left_out)} {reading.missing}".strip(),
         )
     ]
 

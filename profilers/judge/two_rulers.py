@@ -30,11 +30,15 @@ class Divided:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlockSums:
-    """Σ of the blocks of one pass in ms, fenced or queued; `verify_ms` is that of k + 1 positions where timed."""
+    """Σ of the blocks of one pass in ms, fenced or queued; `verify_ms` is that of k + 1 positions where timed.
+
+    `wall_ms` is the whole pass shown beside them, where there is one; like them without what was interrupted.
+    """
 
     ruler: Ruler
     single_ms: float
     verify_ms: float | None = None
+    wall_ms: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,7 +146,7 @@ def two_rulers(
         draft_ms=draft_ms,
         rest_ms=rest_ms,
         blocks=blocks,
-        wall_ms=wall,
+        wall_ms=blocks.wall_ms or wall,
         how=how,
         wrong=divided(by_blocks),
         right=divided(by_whole),
@@ -168,6 +172,7 @@ def block_sums(session: Session, width: int) -> BlockSums | None:
         ruler=Ruler.QUEUED if queued else Ruler.FENCED,
         single_ms=single,
         verify_ms=_verify_ms(table, queued=queued) if at_width else None,
+        wall_ms=table.wall_ms,
     )
 
 

@@ -43,12 +43,12 @@ def generation():
 def test_every_policy_takes_turns_forth_and_back_with_two_controls(generation):
     heard = []
     visits = list(compared(generation, progress=lambda done, of: heard.append((done, of))))
-    names = {CONTROL, AGAIN, "single passes", "dense", "dense on the fly", "compiled"}
+    names = {CONTROL, AGAIN, "single passes", "dense", "dense always", "dense on the fly", "compiled"}
     assert Counter((v.policy, v.width) for v in visits) == {(n, w): 4 for n in names for w in (1, 3)}
     order = [v.policy for v in visits if v.width == 1]
-    assert order[:6] == order[6:12][::-1] and order[12:18] == order[18:][::-1]
+    assert order[:7] == order[7:14][::-1] and order[14:21] == order[21:][::-1]
     assert {v.policy for v in visits if v.control} == {CONTROL, AGAIN}
-    assert heard[-1] == (48, 48)
+    assert heard[-1] == (56, 56)
     assert all(v.samples_ns == (1000,) and v.peak_bytes > 0 and v.context == 5 for v in visits)
     assert [v.t_ns for v in visits] == sorted(v.t_ns for v in visits)
 
@@ -99,7 +99,7 @@ def test_visits_become_rows_of_an_experiment(generation, build):
             )
         )  # fmt: skip
     rows = {row.arm: row for row in experiment_rows(build.session())}
-    assert set(rows) == {AGAIN, "single passes", "dense", "dense on the fly", "compiled"}
+    assert set(rows) == {AGAIN, "single passes", "dense", "dense always", "dense on the fly", "compiled"}
     assert rows[AGAIN].same_setting and rows["dense"].pairs == 4
 
 
