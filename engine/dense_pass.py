@@ -54,11 +54,11 @@ class DensePass:
     """The policy for one target.
 
     `limit_bytes` bounds the copies that are kept, the largest matrices first; the rest stay quantised. `keep` False
-    dequantises in each pass instead and keeps nothing. Raises DenseError for a target without quantised matrices, or
-    when the limit holds none of them.
+    dequantises in each pass instead and keeps nothing. Passes of fewer than `least` positions stay quantised. Raises
+    DenseError for a target without quantised matrices, or when the limit holds none of them.
     """
 
-    def __init__(self, target: Target, limit_bytes: int | None = None, keep: bool = True) -> None:
+    def __init__(self, target: Target, limit_bytes: int | None = None, keep: bool = True, least: int = WIDE) -> None:
         modules = sorted(_quantised(target.model), key=lambda m: -_dequantised(m).nbytes)
         if not modules:
             raise DenseError(
@@ -66,6 +66,7 @@ class DensePass:
                 "policy, or a quantised model."
             )
         self._target = target
+        self._least = least
         self.kept_bytes = 0
         self._dense: dict[int, _Dense] = {}
         for module in modules:
@@ -108,7 +109,7 @@ class DensePass:
 
         def product(x: mx.array, w: mx.array, /, *args: Any, **kwargs: Any) -> mx.array:
             known = self._dense.get(id(w))
-            if known is None or x.size // x.shape[-1] < WIDE:
+            if known is None or x.size // x.shape[-1] < self._least:
                 return original(x, w, *args, **kwargs)
             dense = known.make() if known.copy is None else known.copy
             return x @ dense.astype(x.dtype).T

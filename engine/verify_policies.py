@@ -54,10 +54,17 @@ def single_passes(
     return mx.concatenate(states, axis=1) if states else None, mx.concatenate([logits for _, logits in passes], axis=1)
 
 
+def _half(available_bytes: int | None) -> int | None:
+    return None if available_bytes is None else available_bytes // 2
+
+
+# "dense always" is no way to draft: at one position it tells what plain decoding would cost on the same copies, without
+# which a dense verify pass is compared with a decode step that is slower than it need be.
 POLICIES: Mapping[str, PolicyMaker] = {
     ONE_PASS: lambda target, available_bytes: one_pass,
     "single passes": lambda target, available_bytes: single_passes,
-    "dense": lambda target, available_bytes: DensePass(target, available_bytes and available_bytes // 2),
+    "dense": lambda target, available_bytes: DensePass(target, _half(available_bytes)),
+    "dense always": lambda target, available_bytes: DensePass(target, _half(available_bytes), least=1),
     "dense on the fly": lambda target, available_bytes: DensePass(target, keep=False),
     "compiled": lambda target, available_bytes: CompiledPass(target),
 }

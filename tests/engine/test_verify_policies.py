@@ -189,6 +189,14 @@ def test_one_position_stays_quantised_and_the_product_is_given_back(packed):
     assert mx.quantized_matmul is original
 
 
+def test_dense_always_multiplies_one_position_dense_too(packed):
+    always = verify_policy("dense always", packed)
+    _, expected, _ = verified(packed, one_pass, tokens=[9])
+    np.testing.assert_allclose(np.array(verified(packed, always, tokens=[9])[1]), np.array(expected), atol=CLOSE)
+    always._dense = {key: replace(dense, copy=dense.copy * 0) for key, dense in always._dense.items()}
+    assert not mx.array_equal(verified(packed, always, tokens=[9])[1], expected)
+
+
 def test_dense_copies_take_at_most_half_of_the_free_memory(packed):
     need = dense_bytes(packed).all_bytes
     assert verify_policy("dense", packed, 2 * need).kept_bytes == need
