@@ -18,7 +18,6 @@ from rich.console import Console
 
 from ..engine.errors import SpecviewError
 from ..layouts.summary import as_object, summary_lines
-from ..profilers.judge.ledger import ledger_of
 from ..profilers.record import records
 from ..profilers.record.attaching.account import ArmAccount, account_of
 from ..profilers.record.attaching.address import Address, parsed_address
@@ -195,15 +194,15 @@ def _lines(session: Session, footer: records.Footer) -> Iterator[str]:
     """What was counted, what was remarked, and what it says of drafting."""
     for arm, account in _accounts(session).items():
         yield _account_line("with drafts" if arm == "drafting" else "without drafts", account)
-    for guard in session.guards:
-        yield f"guard: {guard.message} {guard.remedy or ''}".rstrip()
-    for note in session.notes:
-        yield f"note: {note.text}"
     if footer.status == "stopped" and footer.reason:
         yield f"ended: {footer.reason}"
     try:
-        yield from ("", *summary_lines(session, ledger_of(session)))
+        yield from ("", *summary_lines(session))  # guards and notes are among them
     except SpecviewError as error:
+        for guard in session.guards:
+            yield f"guard: {guard.message} {guard.remedy or ''}".rstrip()
+        for note in session.notes:
+            yield f"note: {note.text}"
         yield f"no verdict: {error}"
 
 
@@ -227,7 +226,7 @@ def _account_line(name: str, account: ArmAccount | None) -> str:
 
 def _object(session: Session, footer: records.Footer) -> dict[str, Any]:
     try:
-        judgement = as_object(session, ledger_of(session))
+        judgement = as_object(session)
     except SpecviewError as error:
         judgement = {"verdict": None, "reason": str(error)}
     return {

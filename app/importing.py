@@ -55,29 +55,26 @@ def import_files(options: argparse.Namespace) -> int:
         print(json.dumps(answer))
         return 0
     console = Console(highlight=False, markup=False, soft_wrap=True)
-    notes = (f"note: {note.text}" for note in session.notes)
-    for line in (*_account(made), *notes, *_judgement_lines(session)):
+    for line in (*_account(made), *_judgement_lines(session)):
         console.print(line)
     return 0
 
 
 def _judgement_lines(session: Session) -> tuple[str, ...]:
-    """What the figures say of drafting, or why they say nothing."""
+    """What the figures say of drafting, with the notes, or why they say nothing."""
     from ..layouts.summary import summary_lines
-    from ..profilers.judge.ledger import ledger_of
 
     try:
-        return ("", *summary_lines(session, ledger_of(session)))
+        return ("", *summary_lines(session))
     except SpecviewError as error:
-        return (f"no verdict: {error}",)
+        return (*(f"note: {note.text}" for note in session.notes), f"no verdict: {error}")
 
 
 def _judgement_object(session: Session) -> dict[str, Any]:
     from ..layouts.summary import as_object
-    from ..profilers.judge.ledger import ledger_of
 
     try:
-        return as_object(session, ledger_of(session))
+        return as_object(session)
     except SpecviewError as error:
         return {"verdict": None, "reason": str(error)}
 

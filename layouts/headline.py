@@ -9,6 +9,7 @@ from . import figures
 from .view_models import BreakEvenView, HeadlineKind, HeadlineView, Live
 
 if TYPE_CHECKING:
+    from ..profilers.judge.imported import ImportedVerdict
     from ..profilers.judge.ledger import Ledger
     from ..profilers.judge.verdict import GuardFinding
 
@@ -21,6 +22,14 @@ WORDS: dict[HeadlineKind, str] = {
     "measuring": "MEASURING",
     "problem": "PROBLEM",
     "costs": "COSTS ONLY",
+}
+NOT_YET = "NO VERDICT YET"
+KINDS: dict[str, HeadlineKind] = {
+    "wins": "wins",
+    "loses": "loses",
+    "unwinnable": "cannot_win",
+    "too_close": "too_close",
+    "refused": "refused",
 }
 UNFINISHED = ("loading", "recording", "paused", "following", "waiting", "stalled")
 
@@ -121,3 +130,85 @@ def _parts_so_far(ledger: Ledger) -> str:
 
 def _bare_rate(tokens_per_second: float | None) -> str:
     return figures.NONE if tokens_per_second is None else figures.significant(tokens_per_second)
+
+
+def imported_headline(found: ImportedVerdict | None, others: int, limit: str, live: Live) -> HeadlineView:
+    """The verdict of another engine's windows; without one, what is known and what is missing.
+
+    `limit` says what would break even, `others` how many groups of unlike windows there are besides.
+    """
+    unfinished = live.state in UNFINISHED
+    if found is None:
+        if unfinished:
+            return HeadlineView("measuring", NOT_YET, "nothing was counted yet …", "Counts come as it generates.", "")
+        return HeadlineView("refused", WORDS["refused"], "Nothing was counted here.", "", "")
+    more = f"{figures.count(others, 'other group')} of unlike windows: l shows all." if others else ""
+    warned = " ".join(f"Also: {each.message}" for each in found.warnings if each.message not in found.sentence)
+    kind = None if found.verdict is None else KINDS[found.verdict]
+    if kind is None:
+        word = NOT_YET if unfinished else WORDS["refused"]
+        first = _known_of(found) or found.sentence.removeprefix("No verdict: ")
+        return HeadlineView(
+            "measuring" if unfinished else "refused", word, first, " ".join(found.missing), _joined(more, limit, warned)
+        )
+    if kind == "refused":
+        first, second = _refusal(found)
+        return HeadlineView(kind, WORDS[kind], first, second, _joined(more, _remedy(found), _known_of(found)))
+    so_far = "So far: an interval that is looked at while it grows promises less than 95%." if unfinished else ""
+    return HeadlineView(kind, WORDS[kind], _measured(found), _cost(found), _joined(more, limit, so_far, warned))
+
+
+def _joined(*sentences: str) -> str:
+    return " ".join(sentence for sentence in sentences if sentence)
+
+
+def _known_of(found: ImportedVerdict) -> str:
+    """E and tok/s, as far as they are known."""
+    tokens = found.numbers.get("tokens_per_round")
+    parts = [] if tokens is None else [f"{figures.ratio(tokens)} tokens per round"]
+    if found.drafting is not None:
+        parts.append(f"{figures.rate(found.drafting.tokens_per_second)} with drafts")
+    if found.plain is not None:
+        parts.append(f"{figures.rate(found.plain.tokens_per_second)} without drafts")
+    return ", ".join(parts)
+
+
+def _refusal(found: ImportedVerdict) -> tuple[str, str]:
+    """Why there is no verdict: by two rulers which one is wrong, of several requests what their speeds do say."""
+    rulers = found.two_rulers
+    if rulers is not None and rulers.sentence in found.sentence:
+        return rulers.sentence, rulers.answer
+    first = found.sentence.removeprefix("No verdict: ")
+    if found.throughput is not None:
+        return first, f"Drafting ÷ plain tok/s of all requests is {figures.times(found.throughput)}, at this load only."
+    return first, " ".join(found.missing)
+
+
+def _remedy(found: ImportedVerdict) -> str:
+    batched = any(each.code == "batched_speed" for each in found.warnings)
+    return "" if batched or found.answer is None else found.answer.advice
+
+
+def _measured(found: ImportedVerdict) -> str:
+    """S with its interval and both speeds; where it comes from parts, that it is no measured speed."""
+    s = found.speedup
+    if s is None:
+        return found.sentence
+    span = figures.span(s) if "speedup_95" in found.numbers else "one point, nothing repeated"
+    if found.numbers.get("round_from") == "parts" or found.drafting is None:
+        return f"{figures.times(s.estimate)} from the parts of a round, {span}"
+    plain = None if found.plain is None else found.plain.tokens_per_second
+    rates = f"{_bare_rate(found.drafting.tokens_per_second)} vs {figures.rate(plain)}"
+    return f"{figures.times(s.estimate)} measured, {span} ({rates})"
+
+
+def _cost(found: ImportedVerdict) -> str:
+    """What a round costs and yields, and what to do."""
+    steps, tokens, k = (found.numbers.get(name) for name in ("round_steps", "tokens_per_round", "k"))
+    advice = "" if found.answer is None else found.answer.advice
+    if steps is None or tokens is None:
+        return advice
+    cost = f"A round costs {figures.ratio(steps)} decode steps and yields {figures.ratio(tokens)} tokens"
+    if found.verdict == "unwinnable" and k is not None:
+        cost += f", at most {k + 1}"
+    return f"{cost}. {advice}".rstrip()

@@ -22,7 +22,10 @@ from .costs_only import (
     costs_stream,
     is_costs_only,
 )
-from .headline import headline, known_headline
+from .headline import headline, imported_headline, known_headline
+from .imported_line import imported_break_even, limit_words
+from .imported_rows import imported_rounds
+from .imported_view import UNKNOWN, ImportedFacts, imported_decode, imported_facts, imported_verify, setting_of
 from .rounds import rounds_view
 from .states import WORDS
 from .stream import stream_view
@@ -33,8 +36,8 @@ from .view_models import DashboardView, Live, StatusView, StreamView, WhatIf
 class Reckoning:
     """What a session says once its numbers are computed; `why_not` where they could not be.
 
-    `costs` are those of a survey, in which nothing is generated. Computing takes tens of milliseconds and is done off
-    the screen's thread; every view is made from this.
+    `costs` are those of a survey, in which nothing is generated, `imported` what another engine counted. Computing
+    takes tens of milliseconds and is done off the screen's thread; every view is made from this.
     """
 
     session: Session
@@ -45,6 +48,7 @@ class Reckoning:
     why_not: str = ""
     rulers: Rulers = NO_RULERS
     costs: CostsFacts | None = None
+    imported: ImportedFacts | None = None
 
 
 def reckon(session: Session) -> Reckoning:
@@ -68,8 +72,16 @@ def reckon(session: Session) -> Reckoning:
         rulers = rulers_of(session)
     except (SpecviewError, ArithmeticError, ValueError):
         rulers = NO_RULERS
-    stream = stream_view(session) if costs is None else costs_stream()
-    return Reckoning(session, ledger, blocks, shares, stream, why_not, rulers, costs)
+    imported = None
+    if costs is None:
+        try:
+            imported = imported_facts(session, ledger)
+        except (SpecviewError, ArithmeticError, ValueError) as error:
+            why_not = why_not or f"The figures in this file do not fit together ({error})."
+    stream = costs_stream() if costs is not None else stream_view(session)
+    if imported is not None and not stream.pieces:
+        stream = imported.windows
+    return Reckoning(session, ledger, blocks, shares, stream, why_not, rulers, costs, imported)
 
 
 def _shares(session: Session, ledger: Ledger) -> dict[int, float]:
@@ -89,6 +101,8 @@ def dashboard(reckoning: Reckoning, live: Live, what_if: WhatIf) -> DashboardVie
     session, ledger = reckoning.session, reckoning.ledger
     if reckoning.costs is not None:
         return _costs_only(reckoning, reckoning.costs, live, what_if)
+    if reckoning.imported is not None:
+        return _imported(reckoning, reckoning.imported, live, what_if)
     break_even = break_even_view(ledger, reckoning.share_by_drafted, what_if)
     shown = known_headline(live, reckoning.why_not) if ledger is None else headline(ledger, live, break_even)
     return DashboardView(
@@ -118,6 +132,24 @@ def _costs_only(reckoning: Reckoning, costs: CostsFacts, live: Live, what_if: Wh
     )
 
 
+def _imported(reckoning: Reckoning, facts: ImportedFacts, live: Live, what_if: WhatIf) -> DashboardView:
+    """What another engine counted; a ledger of its rounds, where there is one, draws the break-even line."""
+    session, ledger, blocks = reckoning.session, reckoning.ledger, reckoning.blocks
+    break_even = break_even_view(ledger, reckoning.share_by_drafted, what_if)
+    if break_even.curve is None:
+        break_even = imported_break_even(facts.line, what_if)
+    shown = imported_headline(facts.found, facts.others, limit_words(facts.line, break_even), live)
+    return DashboardView(
+        status=_status(session, ledger, live, setting_of(session, facts.found)),
+        headline=shown,
+        decode=imported_decode(session, ledger, blocks, reckoning.rulers, facts),
+        verify=imported_verify(session, ledger, blocks, facts),
+        break_even=break_even,
+        stream=reckoning.stream,
+        rounds=imported_rounds(session, facts.found, facts.draft_step_ms),
+    )
+
+
 def trouble_of(session: Session, live: Live) -> str:
     """One sentence about what is wrong with the recorder or the file, if anything is."""
     if live.trouble:
@@ -134,12 +166,15 @@ def trouble_of(session: Session, live: Live) -> str:
     return ""
 
 
-def _status(session: Session, ledger: Ledger | None, live: Live) -> StatusView:
+def _status(session: Session, ledger: Ledger | None, live: Live, told: tuple[str, ...] | None = None) -> StatusView:
+    """`told` is what another engine tells of itself and its drafts."""
     header = session.header
     drafter, k, rule = _setting(session, ledger)
     model = header.model.id if header.model.quantisation is None else f"{header.model.id} {header.model.quantisation}"
     drafts = "costs only" if is_costs_only(session) else f"{drafter} k={k}"
     parts = [model, drafts, rule, header.environment.device or ""]
+    if told is not None:
+        parts = ["" if model == UNKNOWN else model, *told, header.environment.device or ""]
     word = WORDS[live.state]
     if live.measures and live.doing and live.state in ("loading", "recording"):
         word = f"{'◌ loading' if live.state == 'loading' else '●'} {live.doing}"
@@ -162,7 +197,8 @@ def _setting(session: Session, ledger: Ledger | None) -> tuple[str, int, str]:
 
 
 def _last_ns(session: Session) -> int:
-    lasts = [group[-1].t_ns for group in (session.rounds, session.steps, session.probes, session.memory) if group]
+    timed = (session.rounds, session.steps, session.probes, session.memory, session.counters)
+    lasts = [group[-1].t_ns for group in timed if group]
     if session.footer is not None:
         lasts.append(session.footer.t_ns)
     return max(lasts, default=0)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 import io
 import json
 from pathlib import Path
 
 import pytest
 from metrics_server import MetricsServer, Vllm, reply
+from screen_text import text_of, until
 
 from specview.app import attaching
+from specview.app.application import Source, SpecviewApp
 from specview.engine.errors import SpecviewError
 from specview.profilers.record.session import read_session
 from specview.profilers.record.steering import Steering
@@ -76,6 +79,8 @@ def test_a_summary_is_printed_at_the_end(run, out, server):
     assert lines[0].startswith("with drafts: 3 stretches, 240 tokens, ")
     assert "2.00 tokens per round, 50.0% of drafts accepted, cumulative by position 0.75, 0.25" in lines[0]
     assert lines[1] == "without drafts: 1 stretch, 55.0 tok/s"
+    assert any(line.startswith(("Wins", "Loses", "Cannot win", "Too close", "No verdict")) for line in lines)
+    assert not any("record longer" in line for line in lines)
     assert lines[-1].startswith("Saved: ") and lines[-1].endswith("new.specview.jsonl")
     assert errors.count("\n") == 1 and f"Watching {server.url}/metrics" in errors
     assert read_session(out).status == "finished"
@@ -93,6 +98,32 @@ def test_json_is_one_object(run):
     )
     assert answer["drafting"]["tokens_per_round"] == 2.0
     assert answer["drafting"]["accepted_by_position"] == [0.75, 0.25]
+    assert "--baseline-tps" in " ".join(answer["judgement"]["imported"][0]["missing"])
+
+
+def test_the_dashboard_follows_an_attached_session_live(run, out, tmp_path):
+    run("--budget", "200", "--baseline-tps", "55")
+    lines = out.read_bytes().splitlines(keepends=True)
+    grown = tmp_path / "grown.specview.jsonl"
+    first = next(i for i, line in enumerate(lines) if b'"arm":"drafting"' in line)
+    grown.write_bytes(b"".join(lines[:first]))
+    app = SpecviewApp(Source(grown, following=True), folder=tmp_path)
+
+    async def look():
+        async with app.run_test(size=(120, 40)) as pilot:
+            await until(pilot, lambda: app.settled)
+            before = app.view.headline
+            with grown.open("ab") as file:
+                file.write(b"".join(lines[first:-1]))
+            await until(pilot, lambda: app.view.headline.kind != "measuring", "a verdict")
+            return before, app.view, text_of(app)
+
+    before, view, text = asyncio.run(look())
+    assert (before.word, before.first) == ("NO VERDICT YET", "55.0 tok/s without drafts")
+    assert view.headline.kind in ("wins", "loses", "cannot_win", "too_close")
+    assert view.break_even.curve is not None
+    assert view.stream.where.endswith("windows") and "given on the command line" in str(view.rounds.rows)
+    assert "following" in text
 
 
 def test_a_session_finds_a_name_of_its_own(run, monkeypatch, tmp_path, server, capsys):

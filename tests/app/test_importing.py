@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from screen_text import text_of
+from screen_text import text_of, until
 
 from specview.app.application import Source, SpecviewApp
 from specview.app.importing import add_import, import_files
 from specview.profilers.record.importers.imported import ImportFailed
+from specview.profilers.record.session import read_session
 
 LOG = (
     "        eval time =    3000.00 ms /   150 tokens (   20.00 ms per token)\n"
@@ -27,6 +28,9 @@ def run(*arguments: str | Path) -> int:
     parser = argparse.ArgumentParser()
     add_import(parser)
     return import_files(parser.parse_args([str(argument) for argument in arguments]))
+
+
+PLAIN = "        eval time =    2000.00 ms /   150 tokens (   13.33 ms per token)\n"
 
 
 def log(folder: Path) -> Path:
@@ -63,7 +67,27 @@ def test_as_json_it_is_one_object(tmp_path: Path, capsys: pytest.CaptureFixture[
         "examples": ["draft acceptance = nan ( 0 accepted \x07"],
     }
     assert "bad.txt" in answer["files"][1]["failure"]
-    assert "judgement" in answer
+    (group,) = answer["judgement"]["imported"]
+    assert group["verdict"] is None and group["windows"] == 1
+    assert "--baseline-tps" in group["missing"][0]
+
+
+def test_both_arms_give_a_verdict_with_its_words(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plain, out = tmp_path / "plain.log", tmp_path / "x.specview.jsonl"
+    plain.write_text(PLAIN)
+    assert run(plain, log(tmp_path), "--out", out) == 0
+    # 1.5 tokens a round at 20 ms each, 13.33 ms without drafts
+    assert "Cannot win: a round costs 2.25 decode steps" in capsys.readouterr().out
+
+
+def test_notes_are_told_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "x.specview.jsonl"
+    contradiction = LOG.replace("mean len =  1.50", "mean len =  2.90")
+    (tmp_path / "server.log").write_text(contradiction)
+    run(tmp_path / "server.log", "--out", out)
+    told = capsys.readouterr().out
+    notes = [note.text for note in read_session(out).notes]
+    assert notes and all(told.count(note) == 1 for note in notes)
 
 
 def test_nothing_usable_is_one_sentence(tmp_path: Path) -> None:
@@ -80,7 +104,9 @@ def test_the_session_opens_on_the_screen(tmp_path: Path) -> None:
     async def look() -> str:
         app = SpecviewApp(Source(out), folder=tmp_path)
         async with app.run_test(size=(120, 40)) as pilot:
-            await pilot.pause()
+            await until(pilot, lambda: app.settled)
             return text_of(app)
 
-    assert "saved, finished" in asyncio.run(look())
+    text = asyncio.run(look())
+    assert "saved, finished" in text
+    assert "tokens per round, 50.0 tok/s with drafts" in text and "give --baseline-tps" in text

@@ -219,6 +219,33 @@ def test_the_stream_lists_the_last_windows_with_their_arms() -> None:
     assert len(many.pieces) == MOST_WINDOWS + 2 and many.where == "last 400 of 450 windows"
 
 
+def test_rounds_that_another_engine_gave_one_by_one_count_as_windows() -> None:
+    prompt = r.PromptFacts(suite="s", index=0, kind="k", hash="h", tokens=5)
+    runs = (
+        r.Run(run=run, arm=arm, drafter="model", k=2, rule="greedy", temperature=0.0, top_p=1.0, prompt=prompt,
+              started_ns=run)
+        for run, arm in ((1, "drafting"), (2, "plain"))
+    )  # fmt: skip
+    rounds = (
+        r.Round(run=1, i=i, segment=0, t_ns=i, context=9, drafted=2, accepted=i % 3, width=3, tokens=i % 3 + 1,
+                round_ns=30 * MS)
+        for i in range(300)
+    )  # fmt: skip
+    steps = (
+        r.Step(run=2, i=i, segment=1, t_ns=i, context=9, tokens=1, step_ns=20 * MS, pipelined=True) for i in range(300)
+    )
+    view = shown(made.session(*runs, *rounds, *steps))
+    assert view.headline.kind == "wins" and "1.33x" in view.headline.first
+    assert rows(view)["tokens/round"].startswith("◇ 2.00") and rows(view)["round"] == "○ 30.00 ms"
+    assert [piece.text.split()[1] for piece in view.stream.pieces[2:]] == ["66.7", "50.0"]
+
+
+def test_plain_windows_alone_say_that_nothing_was_drafted() -> None:
+    view = shown(made.session(made.plain(50.0)))
+    assert view.headline.first == "50.0 tok/s without drafts"
+    assert "Nothing was drafted here" in view.break_even.message
+
+
 def test_own_sessions_are_no_imports() -> None:
     assert all(reckon(session_of(records)).imported is None for records in CASES.values())
 
