@@ -94,7 +94,7 @@ def _break_even(view: DashboardView) -> Explanation:
     if line.curve is not None and line.unmeasured:
         numbers = [
             line.note,
-            f"verify({line.curve.k + 1}) costs {figures.ms(line.curve.verify_ms)}, {figures.steps(line.verify_steps)}",
+            f"{line.level or f'verify({line.curve.k + 1})'} costs {figures.ms(line.curve.verify_ms)}, {figures.steps(line.verify_steps)}",
             "no p breaks even at this verify"
             if line.curve.crossing is None
             else f"it breaks even from p = {figures.share(line.curve.crossing)} on, with drafts that cost nothing",
@@ -103,7 +103,7 @@ def _break_even(view: DashboardView) -> Explanation:
         numbers = [
             f"{line.symbol} {figures.share(line.p)} [{figures.share(line.p_low)}, {figures.share(line.p_high)}], "
             f"conditional, k = {line.curve.k}",
-            f"verify({line.curve.k + 1}) may cost {figures.ms(line.limit_ms)}; "
+            f"{line.level or f'verify({line.curve.k + 1})'} may cost {figures.ms(line.limit_ms)}; "
             f"it costs {figures.ms(line.curve.verify_ms)}",
             "no p breaks even at this verify"
             if line.curve.crossing is None
@@ -113,7 +113,7 @@ def _break_even(view: DashboardView) -> Explanation:
         asked = line.what_if
         numbers.append(
             f"what if p {figures.share(asked.p)}, k {asked.k}: {figures.times(asked.speedup)}, "
-            f"verify({asked.k + 1}) ≤ {figures.ms(asked.limit_ms)}"
+            f"{line.level or f'verify({asked.k + 1})'} ≤ {figures.ms(asked.limit_ms)}"
         )
     return Explanation(
         "Break-even line",

@@ -163,6 +163,7 @@ def imported_break_even(found: ImportedLine | str, what_if: WhatIf) -> BreakEven
         curve=_curve(line),
         verify_steps=line.verify_steps,
         symbol="p" if line.k == 1 else "α",
+        level="" if found.split else "round",
         note=found.note,
         what_if=answer,
         what_if_message=refusal,

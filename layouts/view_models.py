@@ -159,6 +159,7 @@ class BreakEvenView:
 
     `unmeasured`: nothing was generated, so there is a line and no point on it. `symbol` is p at k = 1 and α, the
     conditional acceptance, at longer drafts, where the two differ.
+    `level` names the cost that is compared where it is not that of a verify pass alone.
     """
 
     message: str = ""
@@ -170,6 +171,7 @@ class BreakEvenView:
     limit_steps: float | None = None
     verify_steps: float | None = None
     symbol: str = "p"
+    level: str = ""
     note: str = ""
     unmeasured: bool = False
     what_if: WhatIfView | None = None

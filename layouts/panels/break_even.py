@@ -37,6 +37,11 @@ class BreakEvenPanel(Panel[BreakEvenView]):
         return [*legend, *plot_lines(_plot(view), width, rows), *words]
 
 
+def named(view: BreakEvenView, k: int) -> str:
+    """What the level line stands for at k drafts."""
+    return view.level or f"verify({k + 1})"
+
+
 def _legend(view: BreakEvenView, width: int) -> list[Line]:
     assert view.curve is not None
     point = (
@@ -45,8 +50,11 @@ def _legend(view: BreakEvenView, width: int) -> list[Line]:
         else line(
             ("●", "measured-point"),
             f" {view.symbol} {figures.share(view.p)}  ",
-            ("░", "band"),
-            f" {figures.share(view.p_low)}–{figures.share(view.p_high)}  ",
+            *(
+                ()
+                if view.p_low is None
+                else (("░", "band"), f" {figures.share(view.p_low)}–{figures.share(view.p_high)}  ")
+            ),
             (f"ms over {view.symbol}", "quiet"),
         )
     )
@@ -55,7 +63,7 @@ def _legend(view: BreakEvenView, width: int) -> list[Line]:
             ("⠒⠒ ", "limit"),
             "breaks even  ",
             ("── ", "measured"),
-            f"verify({view.curve.k + 1}) {figures.bare_ms(view.curve.verify_ms)}",
+            f"{named(view, view.curve.k)} {figures.bare_ms(view.curve.verify_ms)}",
         ),
         point,
     ]
@@ -71,7 +79,7 @@ def _words(view: BreakEvenView, width: int) -> list[Line]:
     asked += [f"k {answer.k}"] if answer.k_asked else []
     text = (
         f"what if {' and '.join(asked)}: {figures.times(answer.speedup)}, "
-        f"verify({answer.k + 1}) ≤ {figures.bare_ms(answer.limit_ms)}, now {figures.ms(answer.curve.verify_ms)}"
+        f"{named(view, answer.k)} ≤ {figures.bare_ms(answer.limit_ms)}, now {figures.ms(answer.curve.verify_ms)}"
     )
     note = f" ({answer.note})" if answer.note else ""
     return wrapped(text + note, width, "what-if")
