@@ -94,7 +94,8 @@ def _break_even(view: DashboardView) -> Explanation:
     if line.curve is not None and line.unmeasured:
         numbers = [
             line.note,
-            f"{line.level or f'verify({line.curve.k + 1})'} costs {figures.ms(line.curve.verify_ms)}, {figures.steps(line.verify_steps)}",
+            f"{line.level or f'verify({line.curve.k + 1})'} costs {figures.ms(line.curve.verify_ms)}, "
+            f"{figures.steps(line.verify_steps)}",
             "no p breaks even at this verify"
             if line.curve.crossing is None
             else f"it breaks even from p = {figures.share(line.curve.crossing)} on, with drafts that cost nothing",

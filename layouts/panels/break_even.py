@@ -44,6 +44,8 @@ def named(view: BreakEvenView, k: int) -> str:
 
 def _legend(view: BreakEvenView, width: int) -> list[Line]:
     assert view.curve is not None
+    spread = f" {figures.share(view.p_low)}–{figures.share(view.p_high)}  "
+    band = () if view.p_low is None else (("░", "band"), spread)
     point = (
         line(("no point: nothing was accepted here  ", "quiet"), (f"ms over {view.symbol}", "quiet"))
         if view.unmeasured
