@@ -52,11 +52,7 @@ def _legend(view: BreakEvenView, width: int) -> list[Line]:
         else line(
             ("●", "measured-point"),
             f" {view.symbol} {figures.share(view.p)}  ",
-            *(
-                ()
-                if view.p_low is None
-                else (("░", "band"), f" {figures.share(view.p_low)}–{figures.share(view.p_high)}  ")
-            ),
+            *band,
             (f"ms over {view.symbol}", "quiet"),
         )
     )
