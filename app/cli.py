@@ -43,10 +43,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _with_command(given: list[str]) -> list[str]:
-    """`specview SESSION` shows it; `specview` alone records on the bundled model: on the screen where there is one."""
+    """What is meant without a command: a session is shown, a shape surveyed, and nothing records on the bundled model.
+
+    All of it on the screen where there is one.
+    """
     if given and (given[0] in COMMANDS or given[0] in ("-h", "--help", "--version")):
         return given
-    if (sys.stdin.isatty() and sys.stdout.isatty()) or "--follow" in given:
+    on_terminal = sys.stdin.isatty() and sys.stdout.isatty()
+    if any(word == "--shape" or word.startswith("--shape=") for word in given):
+        return ["survey", *(["--screen"] if on_terminal else []), *given]
+    if on_terminal or "--follow" in given:
         return ["watch", *given]
     if given and not given[0].startswith("-"):
         return ["show", *given]

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from ..profilers.record.survey import Survey
 
 
+NOT_FOR_CHILD = ("json", "screen", "control", "session", "out", "command")
 PIPED_COLUMNS = 160  # what is read by a file or another program need not fit a screen
 CURVE_WIDTHS = tuple(range(1, 17))
 
@@ -130,6 +131,7 @@ def add_surveys(commands: Any) -> None:
         add("--trust-remote-code", action="store_true", help="let a model run code of its own")
         add("--out", type=Path, help="the session file to write (default: a new one among the sessions)")
         add("--json", action="store_true", help="one JSON object")
+        add("--screen", action="store_true", help="show the survey live on the screen")
         add("--control", action="store_true", help="report on stdout as JSON; the end of stdin stops it")
 
 
@@ -143,6 +145,8 @@ def survey(options: argparse.Namespace) -> int:
     errors = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
     if options.control:
         return _controlled(options, question)
+    if options.screen:
+        return _on_screen(options, question)
     path = options.session
     if path is None:
         path = _measured(options, question, errors)
@@ -225,6 +229,22 @@ def _surveyed(
         finally:
             if not store.counts.records:
                 path.unlink(missing_ok=True)
+
+
+def _on_screen(options: argparse.Namespace, question: Question) -> int:
+    """The survey in a process of its own, shown live."""
+    from .application import Source, SpecviewApp
+    from .process import survey_command
+    from .watching import recorder_options
+
+    plan_of(options, question)  # what makes no sense is told before the screen opens
+    own = argparse.Namespace(**{name: value for name, value in vars(options).items() if name not in NOT_FOR_CHILD})
+    source = Source(options.out, record=True, options=recorder_options(own))
+    app = SpecviewApp(source, command=lambda path, wishes: survey_command(options.command, path, wishes))
+    app.run()
+    if app.recorded is not None:
+        print(f"Saved: {shown_path(app.recorded)}")
+    return app.return_code or 0
 
 
 def _controlled(options: argparse.Namespace, question: Question) -> int:
