@@ -1,6 +1,7 @@
 # make run [ARGS="…"]   open specview on the bundled model
 # make test             ruff, mypy, import-linter, pytest
 # make test-real        tests with real models; MODELS names their folder
+# make test-full        greedy text with drafts against plain, every combination: hours; ARGS="--minutes 10 --models folder"
 # make pictures        draw the example sessions
 # make benchmarks       print the figures of tests/benchmarks
 # make clean            remove what was built
@@ -18,7 +19,7 @@ comma := ,
 RUN_EXTRAS := $(if $(BACKEND),[$(BACKEND)])
 TEST_EXTRAS := [$(if $(BACKEND),$(BACKEND)$(comma))test]
 
-.PHONY: run test backend pictures test-real lint types house benchmarks clean
+.PHONY: run test backend pictures test-real test-full lint types house benchmarks clean
 
 run: $(VENV)/run.stamp
 	@$(BIN)/specview $(ARGS)
@@ -54,6 +55,9 @@ house: $(VENV)/test.stamp
 test-real: $(VENV)/test.stamp
 	@test -n "$(MODELS)" || { echo "say where the models are: make test-real MODELS=folder"; exit 1; }
 	SPECVIEW_MODELS="$(MODELS)" $(BIN)/python -m pytest -m real_model
+
+test-full: $(VENV)/test.stamp
+	$(BIN)/python tests/full/equality.py $(ARGS)
 
 benchmarks: $(VENV)/test.stamp
 	@for script in tests/benchmarks/*.py; do echo "== $$script"; $(BIN)/python "$$script" || exit 1; done

@@ -22,7 +22,7 @@ from ..layouts.screens.page import PageScreen
 from ..layouts.states import empty_dashboard
 from ..layouts.themes import DARK, DARK_NAMES, LIGHT, STYLES
 from ..layouts.view_models import DashboardView, Live, LiveState, WhatIf
-from .choices import DRAFTERS, PROMPT_SETS
+from .choices import DRAFTERS, PROMPT_SETS, RULES, rule_choice, rule_facts
 from .commands import ACTIONS, Commands, bindings, key_name
 from .following import Following, Update
 from .looking import LookingMeter
@@ -353,6 +353,21 @@ class SpecviewApp(PagedApp):
                 await self._ask_recorder(f"Asked for {drafter}: a run of its own begins.", "change", drafter=drafter)
 
         self.push_screen(ChoiceScreen("Drafter", DRAFTERS, now), chosen)
+
+    def action_rule(self) -> None:
+        """Choose how drafts are accepted, and at which temperature text is drawn."""
+        if not self._can_steer():
+            return
+        ledger = None if self.reckoning is None else self.reckoning.ledger
+        now = None if ledger is None else rule_choice(ledger.setting.rule, ledger.setting.temperature)
+        name_by_value = {choice.value: choice.name.strip() for choice in RULES}
+
+        async def chosen(wish: str | None) -> None:
+            if wish is not None and wish != now and self._can_steer():
+                words = f"Asked for {name_by_value[wish]}: a run of its own begins."
+                await self._ask_recorder(words, "change", **rule_facts(wish))
+
+        self.push_screen(ChoiceScreen("Acceptance rule", RULES, now), chosen)
 
     def action_prompts(self) -> None:
         """Choose which prompts are measured."""

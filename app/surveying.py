@@ -22,7 +22,7 @@ from ..profilers.record import records
 from ..profilers.record.session import Session, read_session
 from ..profilers.record.steering import Steering
 from ..profilers.record.store import SessionStore, StoreError, new_session_path
-from ..profilers.record.survey_plan import Part, Progress, SurveyError, SurveyPlan, numbers_of
+from ..profilers.record.survey_plan import BATCHES, Part, Progress, SurveyError, SurveyPlan, numbers_of
 from .recording import NoBackendError, Reports, StopOnSignal
 from .settings import kept_folder, sessions_folder, shown_path
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from ..profilers.record.survey import Survey
 
 
-NOT_FOR_CHILD = ("json", "screen", "control", "session", "out", "command")
+NOT_FOR_CHILD = ("json", "screen", "control", "session", "out", "command", "p")
 PIPED_COLUMNS = 160  # what is read by a file or another program need not fit a screen
 CURVE_WIDTHS = tuple(range(1, 17))
 
@@ -91,6 +91,20 @@ QUESTIONS = {
         6,
         against_one=False,
     ),
+    "policies": Question(
+        "ways to run a verify pass (one by one, dense copies, compiled) against one pass, in turns on the same tokens",
+        ("policies",),
+        (1, 2, 4),
+        3,
+        against_one=False,
+    ),
+    "batch": Question(
+        "decode and verify of several sequences at once, and at which batch drafts begin to lose",
+        ("batch",),
+        (1, 2, 4),
+        3,
+        against_one=False,
+    ),
 }
 
 
@@ -107,6 +121,14 @@ def add_surveys(commands: Any) -> None:
                 default=[],
                 metavar="NAME",
                 help="which one (default: all that do something here)",
+            )
+        if name == "batch":
+            shown = ",".join(map(str, BATCHES))
+            add("--batches", default=shown, help=f"sequences at once, as 1,2,4 or 1-8 (default {shown})")
+            add(
+                "--p",
+                type=float,
+                help="what if drafts were accepted so often, each given those before it: the speedup by batch",
             )
         add("--model", default="bundled", help="bundled, a folder that mlx_lm wrote, or a hub id")
         add(
@@ -142,6 +164,7 @@ def _shown(widths: tuple[int, ...]) -> str:
 def survey(options: argparse.Namespace) -> int:
     """Measure, or read a session, and print the answer; returns the exit status."""
     question = QUESTIONS[options.command]
+    _check_acceptance(options)
     errors = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
     if options.control:
         return _controlled(options, question)
@@ -165,16 +188,24 @@ def survey(options: argparse.Namespace) -> int:
     return 0
 
 
+def _check_acceptance(options: argparse.Namespace) -> None:
+    """Before anything is measured, for a survey takes minutes."""
+    p: float | None = getattr(options, "p", None)
+    if p is not None and not 0 <= p <= 1:
+        raise SurveyError(f"--p {p:g} is no probability: give a number from 0 to 1.")
+
+
 def _print(options: argparse.Namespace, session: Session, path: Path) -> None:
     from ..layouts.survey_tables import as_drawn, as_object
 
+    p: float | None = getattr(options, "p", None)
     if options.json:
-        found = {"session": path.name, **as_object(options.command, session)}
+        found = {"session": path.name, **as_object(options.command, session, p)}
         print(json.dumps(found, allow_nan=False))
         return
     named = sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdigit()
     console = Console(highlight=False, markup=False, width=None if named else PIPED_COLUMNS)
-    for drawing in as_drawn(options.command, session):
+    for drawing in as_drawn(options.command, session, p):
         console.print(drawing)
     if options.session is None:
         console.print(f"Saved: {shown_path(path)}", soft_wrap=True)
@@ -206,7 +237,8 @@ def _drop_if_empty(made: Sequence[Path]) -> bool:
     for path in made:
         with suppress(SpecviewError, OSError):
             session = read_session(path)
-            if any((session.probes, session.census, session.replays, session.experiments, session.calibrations)):
+            kinds = (session.probes, session.batch_probes, session.census, session.replays)
+            if any((*kinds, session.experiments, session.calibrations)):
                 return False
         path.unlink(missing_ok=True)
     return True
@@ -294,6 +326,7 @@ def plan_of(options: argparse.Namespace, question: Question) -> SurveyPlan:
         contexts=numbers_of(options.context, "--context"),
         widths=widths,
         curve_widths=question.curve_widths if options.widths is None else None,
+        batches=numbers_of(options.batches, "--batches") if "batch" in question.parts else BATCHES,
         repeats=options.repeats,
         place_ms=options.place_ms,
         experiments=tuple(getattr(options, "switch", ())),

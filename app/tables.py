@@ -39,7 +39,7 @@ def events_table(session: Session) -> str:
             rows.append(
                 {"event": name, "arm": arm, "drafter": drafter, "k": k, "prompt_kind": kind, "prompt": prompt, **facts}
             )
-    for probe in session.probes:
+    for probe in (*session.probes, *session.batch_probes):
         facts = asdict(probe)
         for key in ("samples_ns", "build_ns", "eval_ns"):
             facts[key] = " ".join(str(ns) for ns in facts[key] or ())

@@ -1,9 +1,9 @@
 """Takes caches back to a prefix of the positions they just saw, whatever their class.
 
-Every class goes the cheapest way that is exact: keys and values that only grow are trimmed, sliding windows keep what
-an update overwrites (`window_tape`), and all other state (gated delta, Mamba, RWKV, short convolutions, caches that a
-model brings along) is put back and its writers run again over the kept positions (`replay`). A tape that runs since
-`start_tape` may hold several passes.
+Every class goes the cheapest way that is exact: keys and values that only grow are trimmed, chunks keep their front
+meanwhile (`chunk_tape`), sliding windows keep what an update overwrites (`window_tape`), and all other state (gated
+delta, Mamba, RWKV, short convolutions, caches that a model brings along) is put back and its writers run again over
+the kept positions (`replay`). A tape that runs since `start_tape` may hold several passes.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from mlx_lm.models.cache import (
 )
 
 from .cache_contents import CacheError, arrays_in, parts
+from .chunk_tape import TapedChunk, on_chunk_tape
 from .mixers import find_mixers, teach
 from .replay import Replayed, TapedCache, TapedMixer, back_by_replay, on_replay_tape, run_again
 from .window_tape import TapedBatchWindow, TapedWindow, back_in_window, on_window_tape, trims_exactly
@@ -34,7 +35,7 @@ __all__ = ["CacheError", "TapedCache", "rewind", "start_tape", "stop_tape", "wit
 
 _GROWING = (KVCache, QuantizedKVCache, ChunkedKVCache, ConcatenateKVCache, BatchKVCache)
 _WINDOWS = (RotatingKVCache, BatchRotatingKVCache)
-_TAPED = (Replayed, TapedWindow, TapedBatchWindow)
+_TAPED = (Replayed, TapedWindow, TapedBatchWindow, TapedChunk)
 
 
 def with_tapes(
@@ -58,6 +59,8 @@ def with_tapes(
     for cache in parts(caches):
         if type(cache) in _WINDOWS and (longest is None or longest >= cache.max_size):
             on_window_tape(cache)
+        if type(cache) is ChunkedKVCache and (longest is None or longest > cache.chunk_size):
+            on_chunk_tape(cache)
     return caches
 
 
@@ -108,6 +111,8 @@ def _back(cache: Any, width: int, kept: int) -> list[mx.array]:
             "start_tape before the pass."
         )
     cache.trim(width - kept)
+    if isinstance(cache, TapedChunk):
+        cache.tape.stop()
     if isinstance(cache, ConcatenateKVCache):
         _cut_to_offset(cache)
     return []

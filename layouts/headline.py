@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from . import figures
+from .synthetic import CHOSEN, is_synthetic
 from .view_models import BreakEvenView, HeadlineKind, HeadlineView, Live
 
 if TYPE_CHECKING:
@@ -54,7 +56,21 @@ def known_headline(live: Live, why: str) -> HeadlineView:
 
 
 def headline(ledger: Ledger, live: Live, break_even: BreakEvenView) -> HeadlineView:
-    """The verdict of a ledger; a refused one shows its reason and remedy and no speed."""
+    """The verdict of a ledger; a refused one shows its reason and remedy and no speed.
+
+    What a synthetic drafter reached is called so first of all: nobody's drafts are that good or bad.
+    """
+    view = _verdict(ledger, live, break_even)
+    if not is_synthetic(ledger.setting.drafter):
+        return view
+    return replace(view, first=f"synthetic: {view.first}", second=f"{_capital(CHOSEN)}. {view.second}".rstrip())
+
+
+def _capital(words: str) -> str:
+    return words[:1].upper() + words[1:]
+
+
+def _verdict(ledger: Ledger, live: Live, break_even: BreakEvenView) -> HeadlineView:
     verdict, facts = ledger.verdict, ledger.facts
     if verdict.kind == "refused" or verdict.speedup is None:
         codes = [finding.code for finding in verdict.findings]

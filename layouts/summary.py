@@ -18,6 +18,7 @@ from ..profilers.judge.statistics import Interval
 from ..profilers.record.session import Session
 from . import figures
 from .sheet_lines import rulers_lines, sheet_lines, sheets_object
+from .synthetic import CHOSEN, drafter_words, is_synthetic
 
 
 def summary_lines(session: Session, ledger: Ledger | None = None, *, baseline_tps: float | None = None) -> list[str]:
@@ -67,8 +68,10 @@ def _recorded_lines(session: Session, ledger: Ledger) -> list[str]:
 def _what(session: Session, ledger: Ledger) -> str:
     setting, model = ledger.setting, session.header.model
     stored = model.quantisation or model.dtype
+    told = f"{drafter_words(setting.drafter)}: {CHOSEN}; " if is_synthetic(setting.drafter) else f"{setting.drafter}, "
+    rule = f"{setting.rule} at temperature {setting.temperature:g}" if setting.temperature else setting.rule
     return (
-        f"{model.id} ({model.architecture}, {stored}), drafter {setting.drafter}, k = {setting.k}, {setting.rule}, "
+        f"{model.id} ({model.architecture}, {stored}), drafter {told}k = {setting.k}, {rule}, "
         f"on {session.header.environment.device} with {session.header.environment.blas}."
     )
 

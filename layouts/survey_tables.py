@@ -11,24 +11,30 @@ from ..profilers.record.session import Session
 from . import figures
 from .drawn import Drawn
 from .plain import plain
+from .tables_batch import batch, batch_object
 from .tables_blocks import blocks, blocks_object
 from .tables_census import census, census_object
 from .tables_curve import curve, curve_object
 from .tables_experiment import experiment, experiment_object
 from .tables_floor import floor, floor_object
+from .tables_policies import policies, policies_object
 
 
-def as_drawn(question: str, session: Session) -> Drawn:
-    """The answer to a survey question (blocks, census, curve, floor, experiment, survey) as tables and sentences."""
-    first, *rest = _ANSWERS[question][0](session)
+def as_drawn(question: str, session: Session, p: float | None = None) -> Drawn:
+    """The answer to a survey question (blocks, curve, batch …) as tables and sentences.
+
+    `p` is a conditional acceptance to ask about; only batches answer it.
+    """
+    first, *rest = batch(session, p) if question == "batch" else _ANSWERS[question][0](session)
     return [first, *cautions(session), *rest]
 
 
-def as_object(question: str, session: Session) -> dict[str, Any]:
+def as_object(question: str, session: Session, p: float | None = None) -> dict[str, Any]:
     """The same as plain values, with what was measured on what and whether it ran to its end."""
     environment, model = plain(session.header.environment), plain(session.header.model)
     facts = {"status": session.status, "model": model, "environment": environment}
-    return {**facts, **_ANSWERS[question][1](session)}
+    found = batch_object(session, p) if question == "batch" else _ANSWERS[question][1](session)
+    return {**facts, **found}
 
 
 def cautions(session: Session) -> Drawn:
@@ -66,5 +72,6 @@ _ANSWERS: dict[str, tuple[Callable[[Session], Drawn], Callable[[Session], dict[s
     "curve": (curve, curve_object),
     "floor": (floor, floor_object),
     "experiment": (experiment, experiment_object),
+    "policies": (policies, policies_object),
     "survey": (everything, everything_object),
 }

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 from ..engine.errors import SpecviewError
 from ..engine.limits import LONGEST_DRAFT
 from ..profilers.judge.blocks_table import BlocksTable, blocks_table
 from ..profilers.judge.ledger import Ledger, ledger_of
+from ..profilers.judge.visits import Setting
+from ..profilers.record.plan import ONE_PASS
+from ..profilers.record.records import Run
 from ..profilers.record.session import Session
 from . import figures
 from .costs import NO_RULERS, Rulers, break_even_view, decode_view, rulers_of, verify_view
@@ -29,6 +32,7 @@ from .imported_view import UNKNOWN, ImportedFacts, imported_decode, imported_fac
 from .rounds import rounds_view
 from .states import WORDS
 from .stream import stream_view
+from .synthetic import drafter_words
 from .view_models import DashboardView, Live, StatusView, StreamView, WhatIf
 
 
@@ -86,14 +90,17 @@ def reckon(session: Session) -> Reckoning:
 
 def _shares(session: Session, ledger: Ledger) -> dict[int, float]:
     """How many rounds of the ledger's setting drafted how much, as shares."""
-    setting = ledger.setting
-    runs = {r.run for r in session.runs if r.arm != "plain" and r.k == setting.k and r.drafter == setting.drafter}
+    runs = {r.run for r in session.runs if r.arm != "plain" and _of(r, ledger.setting)}
     counts: dict[int, float] = {}
     for event in session.rounds:
         if event.run in runs and not event.warm_up and event.drafted <= LONGEST_DRAFT:
             counts[event.drafted] = counts.get(event.drafted, 0.0) + 1.0
     total = sum(counts.values())
     return {drafted: count / total for drafted, count in counts.items()}
+
+
+def _of(run: Run, setting: Setting) -> bool:
+    return all(getattr(run, field.name) == getattr(setting, field.name) for field in fields(Setting))
 
 
 def dashboard(reckoning: Reckoning, live: Live, what_if: WhatIf) -> DashboardView:
@@ -169,10 +176,9 @@ def trouble_of(session: Session, live: Live) -> str:
 def _status(session: Session, ledger: Ledger | None, live: Live, told: tuple[str, ...] | None = None) -> StatusView:
     """`told` is what another engine tells of itself and its drafts."""
     header = session.header
-    drafter, k, rule = _setting(session, ledger)
     model = header.model.id if header.model.quantisation is None else f"{header.model.id} {header.model.quantisation}"
-    drafts = "costs only" if is_costs_only(session) else f"{drafter} k={k}"
-    parts = [model, drafts, rule, header.environment.device or ""]
+    drafts = ["costs only"] if is_costs_only(session) else _drafts(session, ledger)
+    parts = [model, *drafts, header.environment.device or ""]
     if told is not None:
         parts = ["" if model == UNKNOWN else model, *told, header.environment.device or ""]
     word = WORDS[live.state]
@@ -189,15 +195,25 @@ def _status(session: Session, ledger: Ledger | None, live: Live, told: tuple[str
     )
 
 
-def _setting(session: Session, ledger: Ledger | None) -> tuple[str, int, str]:
-    if ledger is not None:
-        return ledger.setting.drafter, ledger.setting.k, ledger.setting.rule
-    drafter = session.header.drafter
-    return ("none", 0, "") if drafter is None else (drafter.kind, drafter.k or 0, "")
+def _drafts(session: Session, ledger: Ledger | None) -> list[str]:
+    """Drafter, rule, and whatever is not usual about them."""
+    if ledger is None:
+        drafter = session.header.drafter
+        return ["none k=0"] if drafter is None else [f"{drafter_words(drafter.kind)} k={drafter.k or 0}"]
+    setting = ledger.setting
+    parts = [f"{drafter_words(setting.drafter)} {'adaptive k≤' if setting.adaptive else 'k='}{setting.k}"]
+    rule = f"{setting.rule} at {setting.temperature:g}" if setting.temperature else setting.rule
+    parts.append(f"{rule}, top-p {setting.top_p:g}" if setting.temperature and setting.top_p < 1 else rule)
+    if setting.policy not in (None, ONE_PASS):
+        parts.append(f"verify in {setting.policy}")
+    if setting.kv_bits:
+        parts.append(f"{setting.kv_bits}-bit keys and values")
+    return parts
 
 
 def _last_ns(session: Session) -> int:
-    timed = (session.rounds, session.steps, session.probes, session.memory, session.counters)
+    probes = (session.probes, session.batch_probes)
+    timed = (session.rounds, session.steps, *probes, session.memory, session.counters)
     lasts = [group[-1].t_ns for group in timed if group]
     if session.footer is not None:
         lasts.append(session.footer.t_ns)

@@ -6,7 +6,6 @@ import random
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from typing import Any, Protocol, TextIO
 
 import mlx.core as mx
@@ -17,14 +16,15 @@ from ...engine.decode import Generation
 from ...engine.drafters import Drafter
 from ...engine.drafters.adaptive import AdaptiveDrafter, adaptive
 from ...engine.drafters.choose import choose_drafter
+from ...engine.drafters.fixed import FixedAcceptance
 from ...engine.drafters.mtp import MtpDrafter
 from ...engine.errors import SpecviewError
 from ...engine.kv_quantisation import KvQuantisation, check_quantisable
 from ...engine.models import first_line, load_target
 from ...engine.prompt_cache import read_prompt
-from ...engine.sampling import chosen_sampling
+from ...engine.sampling import Sampling, chosen_sampling
 from ...engine.trees import nbytes
-from ...engine.verify_policies import verify_policy
+from ...engine.verify_policies import Policy, verify_policy
 from ..measure.canary import Canary
 from ..measure.fence import fence_cost
 from ..measure.load import LoadMeter
@@ -36,7 +36,7 @@ from .privacy import without_paths
 from .probing import Probing
 from .prompts import Prompt, load_prompts, tokens_of
 from .segments import Interrupted, Segments, Stretch, Text
-from .steering import Command, Steering
+from .steering import Command, Steering, changed_plan
 from .store import SessionStore
 from .teaching import teach
 
@@ -84,10 +84,11 @@ class Recorder:
         self.target = load_target(plan.model, plan.dtype, plan.trust_remote_code)
         watcher.loading(f"drafter {plan.drafter_name()}")
         self.drafter = self._chosen(plan)
+        self._check_rule(plan, self.drafter)
         self._kv = None if plan.kv_bits is None else KvQuantisation(bits=plan.kv_bits)
         if self._kv is not None:
             check_quantisable(self.target, self._kv)
-        self._policy = verify_policy(plan.policy, self.target, LoadMeter().sample().memory_available_bytes)
+        self._policy = self._policy_of(plan)
         self._stops = self._stop_ids()
         self._texts = self._tokenised(self._prompts)
         self._random = random.Random(plan.seed)
@@ -107,6 +108,21 @@ class Recorder:
         if isinstance(drafter, MtpDrafter):
             drafter.sees_prompt = plan.mtp_sees_prompt
         return adaptive(drafter, plan.k) if plan.adaptive else drafter
+
+    def _policy_of(self, plan: Plan) -> Policy:
+        return verify_policy(plan.policy, self.target, LoadMeter().sample().memory_available_bytes)
+
+    def _check_rule(self, plan: Plan, drafter: Drafter) -> None:
+        """Refuse a rule that cannot be, or that the drafter cannot follow, before it comes up in the middle of a run.
+
+        Raises a SpecviewError with what to change.
+        """
+        acceptance_rule(plan.rule, _sampling(plan))  # type: ignore[arg-type]
+        if isinstance(_own(drafter), FixedAcceptance) and plan.temperature > 0:
+            raise PlanError(
+                f"{plan.drafter_name()} is right with a chosen chance about text that it foresees, and drawn text "
+                "cannot be foreseen: choose the rule greedy, or another draft."
+            )
 
     def _new_probing(self) -> Probing:
         return Probing(self.plan, self.target, self._append, self._now, self._random, self._clock)
@@ -156,6 +172,7 @@ class Recorder:
         status, reason = "finished", None
         try:
             self._append(header_of(self.plan, self.target, self.drafter, time.time_ns()))
+            self._note_synthetic()
             self._calibrate()
             ended = self._run_all()
             if ended is not None:
@@ -191,6 +208,15 @@ class Recorder:
         self._seen.append(record)
         if isinstance(self.drafter, AdaptiveDrafter):
             teach(self.drafter, record)
+
+    def _note_synthetic(self) -> None:
+        """Put on record that a drafter's acceptance says nothing about any real one's."""
+        if isinstance(_own(self.drafter), FixedAcceptance):
+            text = (
+                f"{self.plan.drafter_name()} is synthetic: its acceptance is chosen, not measured, and its drafts cost "
+                "nothing."
+            )
+            self._append(records.Note(t_ns=self._now(), text=text, tags=("synthetic",)))
 
     def _calibrate(self) -> None:
         self._load = LoadMeter()
@@ -284,26 +310,34 @@ class Recorder:
         return command, waiting
 
     def _change(self, command: Command) -> bool:
-        """A new k, drafter or prompts; a wrong wish is noted in the session, changes nothing and returns False."""
-        wish = replace(
-            self.plan,
-            k=self.plan.k if command.k is None else command.k,
-            drafter=command.drafter or self.plan.drafter,
-            prompts=command.prompts or self.plan.prompts,
-        )
+        """Another k, drafter, rule or the like; a wrong wish becomes a note, changes nothing and returns False."""
         try:
-            wish.checked()
-            drafter = self._chosen(wish) if command.drafter else self.drafter
+            wish = changed_plan(self.plan, command)
+            drafter = self._chosen(wish) if command.drafter else self._fitted(wish)
+            self._check_rule(wish, drafter)
+            policy = self._policy if wish.policy == self.plan.policy else self._policy_of(wish)
             texts = self._tokenised(load_prompts(wish.prompts)[: wish.limit]) if command.prompts else self._texts
         except SpecviewError as error:
             self._append(records.Note(t_ns=self._now(), text=without_paths(str(error)), tags=("refused",)))
             return False
-        self.plan, self.drafter, self._texts = wish, drafter, texts
+        self.plan, self.drafter, self._policy, self._texts = wish, drafter, policy, texts
+        if command.drafter:
+            self._note_synthetic()
         for text in texts:
             if text.ended:  # under other settings it starts again
                 text.tokens, text.shown, text.segment, text.ended = text.tokens[: text.prompt_tokens], 0, 0, False
         self._probing = self._new_probing()
         return True
+
+    def _fitted(self, plan: Plan) -> Drafter:
+        """The present drafter, adaptive where the plan says so; its weights are not loaded again."""
+        if (plan.adaptive, plan.k) == (self.plan.adaptive, self.plan.k):
+            return self.drafter
+        own = _own(self.drafter)
+        if not plan.adaptive:
+            return own
+        known = self.drafter.costs if isinstance(self.drafter, AdaptiveDrafter) else None
+        return adaptive(own, plan.k, known)
 
     def _run_text(self, text: Text) -> Command | None:
         """One prompt: as many segments as the plan's tokens ask for, or until a command comes."""
@@ -340,10 +374,8 @@ class Recorder:
 
     def _rule_for(self, text: Text) -> AcceptanceRule:
         """The plan's rule, with random numbers of the text's own where tokens are drawn."""
-        plan = self.plan
-        seed = plan.seed * TEXTS_PER_SEED + text.number
-        sampling = chosen_sampling(plan.temperature, plan.top_p, plan.top_k, plan.min_p, seed)
-        return acceptance_rule(plan.rule, sampling)  # type: ignore[arg-type]
+        sampling = _sampling(self.plan, self.plan.seed * TEXTS_PER_SEED + text.number)
+        return acceptance_rule(self.plan.rule, sampling)  # type: ignore[arg-type]
 
     def _started(self, text: Text, rule: AcceptanceRule) -> Generation:
         """Read a text into new caches, chunk by chunk; the drafter sees it too."""
@@ -414,3 +446,12 @@ class Recorder:
                     remedy="Let the machine cool, and close what else runs.",
                 )
             )
+
+
+def _sampling(plan: Plan, seed: int = 0) -> Sampling | None:
+    return chosen_sampling(plan.temperature, plan.top_p, plan.top_k, plan.min_p, seed)
+
+
+def _own(drafter: Drafter) -> Drafter:
+    """The drafter itself, without what chooses its length."""
+    return drafter.drafter if isinstance(drafter, AdaptiveDrafter) else drafter

@@ -185,7 +185,8 @@ class Probe:
     A `block` stands for `layers` blocks of one place: samples are of all of them, a slope is of one. `arrangement`
     says whether the copies under a slope went round the layers (cycled) or stayed at one (hot); `cached` whether
     their weights fit the last-level cache. `detail` tells kinds of one category apart (gated delta, sliding window,
-    router …). `submit_ns` is the time until `async_eval` gave back, a part of `eval_ns`.
+    router …). `submit_ns` is the time until `async_eval` gave back, a part of `eval_ns`. `batch` is how many sequences
+    the pass served at once, each over `width` positions; None is one, as 1 is.
     """
 
     t_ns: int
@@ -209,6 +210,12 @@ class Probe:
     run: int | None = None
     detail: str | None = None
     submit_ns: tuple[int, ...] | None = None
+    batch: int | None = None
+
+    @property
+    def of_many(self) -> bool:
+        """Whether it served several sequences at once, so that its times are not those of a pass."""
+        return self.batch not in (None, 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

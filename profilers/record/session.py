@@ -72,7 +72,11 @@ class Problem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
-    """What a session file holds, in the order of its lines within each kind."""
+    """What a session file holds, in the order of its lines within each kind.
+
+    `batch_probes` are those of several sequences at once; they stand apart from `probes` because whoever reads passes
+    by width would pool them with passes of one.
+    """
 
     header: Header
     runs: tuple[Run, ...]
@@ -86,6 +90,7 @@ class Session:
     experiments: tuple[Experiment, ...] = ()
     counters: tuple[Counters, ...] = ()
     origins: tuple[Origin, ...] = ()
+    batch_probes: tuple[Probe, ...] = ()
     calibrations: tuple[Calibration, ...]
     memory: tuple[Memory, ...]
     guards: tuple[Guard, ...]
@@ -118,6 +123,7 @@ class SessionReader:
         self._header: Header | None = None
         self._footer: Footer | None = None
         self._records: dict[type[Any], list[Any]] = {}
+        self._batch_probes: list[Probe] = []
         self._record_count = 0
         self._problems: list[Problem] = []
         self._unlisted_problems = 0
@@ -195,6 +201,7 @@ class SessionReader:
                 experiments=self._tuple_of(Experiment),
                 counters=self._tuple_of(Counters),
                 origins=self._tuple_of(Origin),
+                batch_probes=tuple(self._batch_probes),
                 calibrations=self._tuple_of(Calibration),
                 memory=self._tuple_of(Memory),
                 guards=self._tuple_of(Guard),
@@ -260,6 +267,8 @@ class SessionReader:
             self._report(number, "It comes after the footer.")
         if isinstance(record, Footer):
             self._footer = self._footer or record
+        elif isinstance(record, Probe) and record.of_many:
+            self._batch_probes.append(record)
         else:
             self._records.setdefault(type(record), []).append(record)
         self._record_count += 1
@@ -301,7 +310,7 @@ def session_of(records: Sequence[Record]) -> Session:
         runs=all_of(Run),
         rounds=all_of(Round),
         steps=all_of(Step),
-        probes=all_of(Probe),
+        probes=tuple(probe for probe in all_of(Probe) if not probe.of_many),
         census=all_of(Census),
         demands=all_of(Demand),
         routes=all_of(Routes),
@@ -309,6 +318,7 @@ def session_of(records: Sequence[Record]) -> Session:
         experiments=all_of(Experiment),
         counters=all_of(Counters),
         origins=all_of(Origin),
+        batch_probes=tuple(probe for probe in all_of(Probe) if probe.of_many),
         calibrations=all_of(Calibration),
         memory=all_of(Memory),
         guards=all_of(Guard),

@@ -3,24 +3,42 @@
 from __future__ import annotations
 
 import json
+import math
 import queue
 import threading
 from collections import deque
-from dataclasses import dataclass
-from typing import IO, Literal
+from dataclasses import dataclass, replace
+from typing import IO, Any, Literal
+
+from .plan import Plan
 
 Action = Literal["pause", "resume", "stop", "next_prompt", "change"]
+CHANGEABLE = ("k", "drafter", "prompts", "rule", "temperature", "top_p", "policy", "adaptive")
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One wish: pause, resume, stop, next_prompt, or change (of k, drafter or prompts)."""
+    """One wish: pause, resume, stop, next_prompt, or change, of what its further fields name; None stays as it is."""
 
     action: Action
     k: int | None = None
     drafter: str | None = None
     prompts: str | None = None
     reason: str | None = None
+    rule: str | None = None
+    temperature: float | None = None
+    top_p: float | None = None
+    policy: str | None = None
+    adaptive: bool | None = None
+
+
+def changed_plan(plan: Plan, command: Command) -> Plan:
+    """The plan with what a command changes of it, checked; raises PlanError. The rule greedy brings temperature 0."""
+    wishes = {name: getattr(command, name) for name in CHANGEABLE}
+    if command.rule == "greedy" and command.temperature is None:
+        wishes["temperature"] = 0.0
+    given: dict[str, Any] = {name: wish for name, wish in wishes.items() if wish not in (None, "")}
+    return replace(plan, **given).checked()
 
 
 def parsed_command(line: str) -> Command | None:
@@ -32,14 +50,34 @@ def parsed_command(line: str) -> Command | None:
         return None
     if action not in ("pause", "resume", "stop", "next_prompt", "change"):
         return None
-    k, drafter, prompts = entry.get("k"), entry.get("drafter"), entry.get("prompts")
+    k, adaptive = entry.get("k"), entry.get("adaptive")
     return Command(
         action,
         k if isinstance(k, int) and not isinstance(k, bool) else None,
-        drafter if isinstance(drafter, str) else None,
-        prompts if isinstance(prompts, str) else None,
+        _text(entry.get("drafter")),
+        _text(entry.get("prompts")),
         "the app asked for it" if action == "stop" else None,
+        rule=_text(entry.get("rule")),
+        temperature=_number(entry.get("temperature")),
+        top_p=_number(entry.get("top_p")),
+        policy=_text(entry.get("policy")),
+        adaptive=adaptive if isinstance(adaptive, bool) else None,
     )
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _number(value: object) -> float | None:
+    """A finite number; JSON knows integers of any length, and Python's reader NaN and Infinity too."""
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) else None
 
 
 class Steering:

@@ -23,6 +23,7 @@ from .facts import environment_record, model_facts
 from .privacy import without_paths
 from .steering import Steering
 from .store import SessionStore
+from .survey_batch import DECODED
 from .survey_parts import MEASURES, REPLAY_WIDTHS, Bench
 from .survey_plan import Progress, SurveyError, SurveyPlan
 
@@ -85,7 +86,8 @@ class Survey:
     def _beyond(self) -> int:
         """How many positions the widest pass adds to a context."""
         replayed: tuple[int, ...] = REPLAY_WIDTHS if "replays" in self.plan.parts else ()
-        return max((*self.plan.every_width, *replayed))
+        decoded: tuple[int, ...] = (DECODED,) if "batch" in self.plan.parts else ()
+        return max((*self.plan.every_width, *replayed, *decoded))
 
     def _check_room(self) -> None:
         """Refuse positions that the model was not made for."""

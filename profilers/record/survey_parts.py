@@ -24,6 +24,7 @@ from ..measure.experiments import ExperimentModel, run_experiment, switch_named,
 from ..measure.fence import fence_cost
 from ..measure.fenced import fenced_pass
 from ..measure.gap import boundary_cost, gap_turns, queued_pass
+from ..measure.load import LoadMeter
 from ..measure.measuring import measuring_generation
 from ..measure.queued import capture
 from ..measure.replay_jobs import replays_of
@@ -39,8 +40,10 @@ from .constants_kept import calibrated, machine_of
 from .experiment_records import experiment_record
 from .facts import environment_record
 from .gap_visits import boundary_record, fence_record, queued_pass_record, turn_records
+from .policy_visits import policy_records
 from .probing import whole_record
 from .prompts import load_prompts
+from .survey_batch import batch_records
 from .survey_plan import Part, Progress, SurveyError, SurveyPlan
 
 Clock = Callable[[], int]
@@ -74,7 +77,7 @@ class Bench:
     def stands(self) -> tuple[Stand, ...]:
         """One for each context of the plan, in its order."""
         widest = max(*self.plan.every_width, *REPLAY_WIDTHS)
-        text = self._text(max(self.plan.contexts) + 1 + widest)
+        text = self.text(max(self.plan.contexts) + 1 + widest)
         made = []
         for context in self.plan.contexts:
             self.progress.loading(f"{context} positions into the cache")
@@ -92,7 +95,7 @@ class Bench:
         """The model, split into blocks."""
         return BlockProbe(self.target, self.random_source)
 
-    def _text(self, count: int) -> list[int]:
+    def text(self, count: int) -> list[int]:
         """So many token ids: of the bundled prompts, repeated as often as needed; random ones for a shape."""
         if self.target.random_weights:
             return random_prompt(self.target, count, self.plan.seed)
@@ -281,6 +284,38 @@ def experiment(bench: Bench) -> Iterator[records.Record]:
         yield from map(experiment_record, arms)
 
 
+def policies(bench: Bench) -> Iterator[records.Record]:
+    """Every verify policy that this target can run against one pass, in turns; why not, for the others."""
+    plan, stand = bench.plan, bench.stand
+    yield from policy_records(
+        stand.generation,
+        stand.coming,
+        plan.widths,
+        plan.repeats,
+        bench.now,
+        bench.random_source,
+        LoadMeter().sample().memory_available_bytes,
+        lambda done, total: bench.progress.measuring("verify policies", done, total),
+    )
+
+
+def batch(bench: Bench) -> Iterator[records.Record]:
+    """T_decode(B) and T_verify(B, n), all batches in turn; the memory they need is reckoned first."""
+    plan = bench.plan
+    yield from batch_records(
+        bench.target,
+        bench.text,
+        plan.contexts[0],
+        plan.batches,
+        plan.widths,
+        plan.repeats,
+        bench.now,
+        bench.random_source,
+        LoadMeter().sample().memory_available_bytes,
+        lambda done, total: bench.progress.measuring("batches", done, total),
+    )
+
+
 MEASURES: Mapping[Part, Callable[[Bench], Iterator[records.Record]]] = {
     "calibration": calibration,
     "whole": whole,
@@ -290,4 +325,6 @@ MEASURES: Mapping[Part, Callable[[Bench], Iterator[records.Record]]] = {
     "replays": replays,
     "curve": curve,
     "experiment": experiment,
+    "policies": policies,
+    "batch": batch,
 }

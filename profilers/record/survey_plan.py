@@ -8,9 +8,13 @@ from typing import Literal, Protocol, get_args
 
 from ...engine.errors import SpecviewError
 
-Part = Literal["calibration", "whole", "blocks", "census", "routes", "replays", "curve", "experiment"]
+Part = Literal[
+    "calibration", "whole", "blocks", "census", "routes", "replays", "curve", "experiment", "policies", "batch"
+]
 PARTS: tuple[Part, ...] = get_args(Part)
 WIDEST = 256
+BATCHES = (1, 2, 4, 8)
+LARGEST_BATCH = 256
 
 
 class SurveyError(SpecviewError):
@@ -36,6 +40,7 @@ class SurveyPlan:
     `shape` names an architecture to build with random weights instead of `model`; `layers` and `experts` how many of
     its own to build. `contexts` are positions in the cache, `widths` positions of a pass, `place_ms` the time that
     each place of blocks may take by the queued ruler. `curve_widths` are those of the verify curve where it has others.
+    `batches` are numbers of sequences at once.
     """
 
     parts: tuple[Part, ...]
@@ -47,6 +52,7 @@ class SurveyPlan:
     contexts: tuple[int, ...] = (128,)
     widths: tuple[int, ...] = (1, 2)
     curve_widths: tuple[int, ...] | None = None
+    batches: tuple[int, ...] = BATCHES
     repeats: int = 5
     place_ms: float = 300.0
     experiments: tuple[str, ...] = ()
@@ -62,6 +68,10 @@ class SurveyPlan:
             raise SurveyError(f"--widths {listed(self.over)} is no curve: give 1 and at least one more.")
         if not self.contexts or min(self.contexts) < 1:
             raise SurveyError(f"--context {listed(self.contexts)}: give numbers of positions, at least 1.")
+        if "batch" in self.parts and (
+            not self.batches or not 1 <= min(self.batches) <= max(self.batches) <= LARGEST_BATCH
+        ):
+            raise SurveyError(f"--batches {listed(self.batches)}: give numbers of sequences from 1 to {LARGEST_BATCH}.")
         if self.repeats < 2:
             raise SurveyError(f"--repeats {self.repeats} gives no interval: ask for at least 2.")
         if math.isinf(self.place_ms):
@@ -84,8 +94,9 @@ class SurveyPlan:
 
     def sentence(self) -> str:
         """The plan in one line, for the header; names no path."""
+        many = f", batches {listed(self.batches)}" if "batch" in self.parts else ""
         return (
-            f"costs only ({', '.join(self.parts)}), widths {listed(self.every_width)}, "
+            f"costs only ({', '.join(self.parts)}), widths {listed(self.every_width)}{many}, "
             f"context {listed(self.contexts)}, {self.repeats} repeats, seed {self.seed}; nothing generated"
         )
 

@@ -10,7 +10,7 @@ from . import records
 
 def teach(drafter: AdaptiveDrafter, record: records.Record) -> None:
     """Hand on what a probe or a split round cost; anything else says nothing about costs."""
-    if isinstance(record, records.Probe) and record.ruler == "whole" and record.samples_ns:
+    if isinstance(record, records.Probe) and record.ruler == "whole" and record.samples_ns and not record.of_many:
         mean_by_width = {record.width: fmean(record.samples_ns)}
         if record.part == "verify":
             drafter.learn(verify_ns_by_width=mean_by_width)

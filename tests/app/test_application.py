@@ -16,10 +16,13 @@ from session_builder import CASES, Made, built, lines_of, written
 from textual.pilot import Pilot
 
 from specview.app.application import Source, SpecviewApp
+from specview.app.choices import DRAFTERS, RULES, rule_choice, rule_facts
 from specview.app.commands import ACTIONS
 from specview.layouts.screens.choice import ChoiceScreen
 from specview.layouts.screens.help import HelpScreen
 from specview.profilers.record import records as r
+from specview.profilers.record.plan import Plan
+from specview.profilers.record.steering import Command, changed_plan
 
 FAKE = Path(__file__).parent / "fake_recorder.py"
 Script = Callable[[SpecviewApp, Pilot[Any]], Awaitable[None]]
@@ -170,7 +173,7 @@ def test_o_lists_sessions_and_opens_one(tmp_path: Path) -> None:
 def test_keys_for_a_recorder_say_that_there_is_none(tmp_path: Path) -> None:
     async def script(app: SpecviewApp, pilot: Pilot[Any]) -> None:
         await measured(app, pilot)
-        for key in ("space", "n", "m", "left_square_bracket", "right_square_bracket", "s"):
+        for key in ("space", "n", "m", "u", "left_square_bracket", "right_square_bracket", "s"):
             app.clear_notifications()
             await pilot.press(key)
             await pilot.pause()
@@ -379,10 +382,41 @@ def test_every_recorder_key_sends_its_command(tmp_path: Path) -> None:
     ]
 
 
+def test_u_switches_the_acceptance_rule(tmp_path: Path) -> None:
+    async def script(app: SpecviewApp, pilot: Pilot[Any]) -> None:
+        await live(app, pilot)
+        await pilot.press("u")
+        await until(pilot, lambda: "● greedy" in text_of(app), "the present rule is marked")
+        await pilot.press("down", "enter")
+        await until(pilot, lambda: len(heard(tmp_path)) == 1, "rejection")
+        assert "Asked for rejection at 0.7: a run of its own begins." in notices(app)
+        await pilot.press("u", "end", "enter")
+        await until(pilot, lambda: len(heard(tmp_path)) == 2, "exact")
+
+    drive(recording(tmp_path, "replays"), script)
+    assert heard(tmp_path)[:2] == [
+        {"action": "change", "rule": "rejection", "temperature": 0.7},
+        {"action": "change", "rule": "exact", "temperature": 1.0},
+    ]
+
+
+@pytest.mark.parametrize("choice", [c.value for c in RULES])
+def test_every_rule_that_can_be_chosen_is_one_that_a_plan_takes(choice: str) -> None:
+    rule, temperature = rule_facts(choice).values()
+    plan = changed_plan(Plan(), Command("change", rule=rule, temperature=temperature))  # type: ignore[arg-type]
+    assert rule_choice(f"{plan.rule} match", plan.temperature) == choice
+
+
+def test_a_drafter_of_the_list_that_is_synthetic_says_so() -> None:
+    assert [c.value for c in DRAFTERS] == ["mtp", "lookup", "none", "skip", "quantised:4", "fixed:0.7"]
+    assert [c.value for c in DRAFTERS if "synthetic" in c.remark] == ["fixed:0.7"]
+
+
 def test_choosing_nothing_sends_nothing(tmp_path: Path) -> None:
     async def script(app: SpecviewApp, pilot: Pilot[Any]) -> None:
         await live(app, pilot)
-        await pilot.press("m", "escape", "s", "escape")
+        await pilot.press("m", "escape", "s", "escape", "u", "escape")
+        await pilot.press("u", "enter")  # the present one
         await pilot.pause()
         assert heard(tmp_path) == []
 

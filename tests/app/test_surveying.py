@@ -208,6 +208,8 @@ def test_a_session_that_is_none_is_told(capsys, tmp_path):
         (["blocks", "--shape", "0.6b", "--model", "some"], "one of them"),
         (["curve", "--widths", "1"], "at least one more"),
         (["survey", "--widths", "1"], "at least one more"),
+        (["batch", "--batches", "0,2"], "from 1 to 256"),
+        (["batch", "--batches", "x"], "--batches"),
     ],
 )
 def test_a_plan_that_makes_no_sense_is_one_sentence(capsys, fake, arguments, word):
@@ -224,7 +226,7 @@ def test_wrong_usage_is_status_2(capsys, arguments):
 def test_one_position_is_always_measured_where_ratios_are_to_it():
     for command in ("blocks", "floor", "curve", "survey"):
         assert plan(command, "--widths", "4").widths == (1, 4)
-    for command in ("census", "experiment"):
+    for command in ("census", "experiment", "policies", "batch"):
         assert plan(command, "--widths", "4").widths == (4,)
 
 
@@ -237,6 +239,13 @@ def test_a_whole_survey_draws_its_curve_over_many_widths_unless_told():
 def test_only_an_experiment_knows_switches():
     assert plan("experiment", "--switch", "compile", "--switch", "blas").experiments == ("compile", "blas")
     assert plan("experiment").experiments == ()
+
+
+def test_batches_are_asked_for_and_an_acceptance_is_for_reading_only(capsys, fake, saved):
+    assert plan("batch", "--batches", "1,3-4").batches == (1, 3, 4) and plan("curve").parts == ("curve",)
+    assert "no probability" in sentence(capsys, "batch", "--p", "1.5")
+    assert main(["batch", str(saved), "--json", "--p", "0.7"]) == 0
+    assert json.loads(capsys.readouterr().out)["what_if"] == []
 
 
 def reports(out):

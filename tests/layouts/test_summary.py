@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -33,6 +34,22 @@ def test_the_verdict_comes_first(losing):
 def test_the_setting_is_named(losing):
     line = said(losing.finished())[1]
     assert line == "org/model (llama, float32), drafter mtp, k = 2, greedy match, on cpu with some BLAS."
+
+
+def of_another(session, **changes):
+    """The session with other facts of its drafting runs."""
+    runs = tuple(run if run.arm == "plain" else replace(run, **changes) for run in session.runs)
+    return replace(session, runs=runs)
+
+
+def test_the_temperature_is_named(losing):
+    session = of_another(losing.finished(), rule="rejection sampling", temperature=0.7)
+    assert "k = 2, rejection sampling at temperature 0.7, on cpu" in said(session)[1]
+
+
+def test_a_synthetic_drafter_is_called_so(losing):
+    line = said(of_another(losing.finished(), drafter="fixed:0.7"))[1]
+    assert "drafter fixed:0.7 (synthetic): acceptance is chosen, not measured; k = 2" in line
 
 
 def test_rates_with_and_without_drafts(losing):

@@ -186,3 +186,38 @@ def test_every_panel_explains_itself_with_whatever_is_known(panel: str, case: st
     view = empty_dashboard(Live("loading")) if case is None else view_of(CASES[case], what_if=WhatIf(0.9))
     told = explanation(panel, view)
     assert told.title and told.words and told.formula and all(told.numbers)
+
+
+def of_another(records, **changes):
+    """The records with other facts of the drafting runs."""
+    return [replace(x, **changes) if isinstance(x, r.Run) and x.arm != "plain" else x for x in records]
+
+
+def test_the_status_line_names_rule_temperature_policy_and_adaptive_lengths() -> None:
+    usual = view_of(CASES["cannot-win"]).status.title
+    assert "mtp k=1 · greedy match · " in usual and "verify in" not in usual
+    drawn = of_another(CASES["cannot-win"], rule="rejection sampling", temperature=0.7, top_p=0.9)
+    assert "mtp k=1 · rejection sampling at 0.7, top-p 0.9 · " in view_of(drawn).status.title
+    other = of_another(CASES["cannot-win"], policy="dense", adaptive=True)
+    assert "mtp adaptive k≤1 · greedy match · verify in dense · " in view_of(other).status.title
+
+
+@pytest.mark.parametrize("case", ["cannot-win", "one-round"])
+def test_what_a_synthetic_drafter_reached_is_called_so(case: str) -> None:
+    view = view_of(of_another(CASES[case], drafter="fixed:0.7"))
+    assert view.headline.first.startswith("synthetic: ")
+    assert view.headline.second.startswith("Acceptance is chosen, not measured. ")
+    assert "fixed:0.7 (synthetic) k=1" in view.status.title
+    assert "synthetic" not in view_of(CASES[case]).headline.first
+
+
+def test_lengths_drafted_under_another_rule_do_not_count() -> None:
+    records = CASES["cannot-win"]
+    first = next(x.run for x in records if isinstance(x, r.Run) and x.arm == "drafting")
+    longer = [
+        replace(x, policy="dense") if isinstance(x, r.Run) and x.run == first
+        else replace(x, drafted=9) if isinstance(x, r.Round) and x.run == first
+        else x
+        for x in records
+    ]  # fmt: skip
+    assert set(reckon(session_of(longer)).share_by_drafted) == {1}

@@ -273,6 +273,16 @@ LATER_RECORDS: tuple[Record, ...] = (
         submit_ns=(400_000,),
         detail="router",
     ),
+    Probe(
+        t_ns=17_150,
+        ruler="whole",
+        part="verify",
+        width=2,
+        context=128,
+        samples_ns=(90_000_000,),
+        pipelined=False,
+        batch=8,
+    ),
     Demand(
         block="model.layers.*.mlp.switch_mlp",
         category="MoE",

@@ -12,6 +12,7 @@ import pytest
 from specview.engine import accept as rules
 from specview.engine.errors import SpecviewError
 from specview.engine.models import Target
+from specview.profilers.judge.visits import settings_of, visits_of
 from specview.profilers.measure import schedule
 from specview.profilers.record import recorder as recording
 from specview.profilers.record.plan import Budget, Plan
@@ -33,9 +34,10 @@ class Alphabet(nn.Module):
         self.layers = [nn.Identity()]
         self.weight = mx.roll(mx.eye(len(LETTERS)), 1, axis=1)
 
-    def __call__(self, tokens, cache):
-        nothing = mx.zeros((1, 1, tokens.shape[1], 8))
-        cache[0].update_and_fetch(nothing, nothing)
+    def __call__(self, tokens, cache=None):
+        if cache is not None:
+            nothing = mx.zeros((1, 1, tokens.shape[1], 8))
+            cache[0].update_and_fetch(nothing, nothing)
         return self.weight[tokens]
 
 
@@ -455,6 +457,79 @@ def test_a_refused_change_becomes_a_note_and_changes_nothing(record):
     before_it = [x["prompt"]["index"] for x in lines[:after] if x["kind"] == "run"]
     after_it = [x["prompt"]["index"] for x in lines[after:] if x["kind"] == "run"]
     assert after_it[0] == before_it[-1], "it goes on with the prompt it was at"
+
+
+def drafting(session):
+    return [run for run in session.runs if run.arm == "drafting"]
+
+
+@pytest.mark.parametrize(("rule", "name"), [("rejection", "rejection sampling"), ("exact", "exact match")])
+def test_change_of_the_rule_opens_new_runs_that_name_rule_and_temperature(record, rule, name):
+    session, _ = record(Orders({25: Command("change", rule=rule, temperature=0.7, top_p=0.9)}))
+    assert [(r.rule, r.temperature, r.top_p) for r in drafting(session)] == [
+        ("greedy match", 0.0, 1.0),
+        (name, 0.7, 0.9),
+    ]
+    assert [r.temperature for r in session.runs if r.arm == "plain"] == [0.0, 0.7]
+    assert session.footer.status == "finished" and not session.notes
+    assert len(settings_of(visits_of(session))) == 2, "unlike runs are never pooled"
+
+
+def test_the_rule_can_be_switched_back(record):
+    session, _ = record(Orders({25: Command("change", rule="greedy")}), rule="rejection", temperature=0.7)
+    assert [(r.rule, r.temperature) for r in drafting(session)] == [("rejection sampling", 0.7), ("greedy match", 0.0)]
+
+
+@pytest.mark.parametrize(
+    ("wish", "words"),
+    [
+        ({"rule": "rejection"}, "temperature"),
+        ({"rule": "dance"}, "'dance'"),
+        ({"temperature": -1.0}, "temperature"),
+        ({"temperature": 0.7, "top_p": 0.0}, "top-p"),
+        ({"policy": "backwards"}, "'backwards'"),
+        ({"drafter": "fixed:0.5", "temperature": 0.7}, "fixed:0.5"),
+    ],
+)
+def test_a_rule_or_policy_that_cannot_be_is_a_note_and_changes_nothing(record, wish, words):
+    session, _ = record(Orders({25: Command("change", **wish)}))
+    assert [note.tags for note in session.notes] == [("refused",)]
+    assert words in session.notes[0].text
+    assert len(settings_of(visits_of(session))) == 1
+    assert session.footer.status == "finished"
+
+
+def test_change_of_the_policy_opens_new_runs(record):
+    session, _ = record(Orders({25: Command("change", policy="single passes")}))
+    assert [r.policy for r in drafting(session)] == [None, "single passes"]
+    assert session.footer.status == "finished"
+
+
+def test_an_adaptive_length_can_be_switched_on_made_longer_and_switched_off(record):
+    changes = {
+        25: Command("change", adaptive=True),
+        50: Command("change", k=4),
+        75: Command("change", adaptive=False),
+    }
+    session, _ = record(Orders(changes), tokens=48)
+    assert [(r.k, r.adaptive) for r in drafting(session)] == [(2, False), (2, True), (4, True), (4, False)]
+    third = drafting(session)[2].run
+    assert max(e.drafted for e in session.rounds if e.run == third) > 2, "the new k is the longest one"
+
+
+def test_a_synthetic_drafter_is_noted_where_it_begins(record):
+    session, lines = record(Orders({25: Command("change", drafter="fixed:1")}))
+    assert [(note.tags, "fixed:1 is synthetic" in note.text) for note in session.notes] == [(("synthetic",), True)]
+    note = next(i for i, line in enumerate(lines) if line["kind"] == "note")
+    assert [x["drafter"] for x in lines[:note] if x.get("arm") == "drafting"] == ["lookup"]
+    session, _ = record(drafter="fixed:1")
+    assert [note.tags for note in session.notes] == [("synthetic",)]
+
+
+def test_a_synthetic_drafter_is_refused_for_drawn_text_before_anything_is_written(record, tmp_path):
+    with pytest.raises(SpecviewError, match="choose the rule greedy"):
+        record(drafter="fixed:1", temperature=0.7)
+    assert not list(tmp_path.glob("*.jsonl"))
 
 
 def test_a_refused_change_names_no_path(record):

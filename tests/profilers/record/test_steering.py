@@ -6,7 +6,9 @@ import io
 
 import pytest
 
-from specview.profilers.record.steering import Command, Steering, parsed_command
+from specview.engine.errors import SpecviewError
+from specview.profilers.record.plan import Plan, PlanError
+from specview.profilers.record.steering import Command, Steering, changed_plan, parsed_command
 
 
 @pytest.mark.parametrize("action", ["pause", "resume", "next_prompt"])
@@ -26,6 +28,50 @@ def test_change_carries_what_is_to_change():
 @pytest.mark.parametrize("k", ["true", '"3"', "1.5", "null", "[3]"])
 def test_a_k_that_is_no_number_is_left_out(k):
     assert parsed_command(f'{{"action": "change", "k": {k}}}') == Command("change")
+
+
+def test_change_carries_the_rule_and_how_rounds_are_played():
+    line = (
+        '{"action": "change", "rule": "rejection", "temperature": 1, "top_p": 0.9, "policy": "dense", "adaptive": true}'
+    )
+    assert parsed_command(line) == Command(
+        "change", rule="rejection", temperature=1.0, top_p=0.9, policy="dense", adaptive=True
+    )
+
+
+@pytest.mark.parametrize("field", ["rule", "temperature", "top_p", "policy", "adaptive"])
+@pytest.mark.parametrize("wish", ["[]", "{}", "null", "NaN", "-Infinity", "1e999", pytest.param("9" * 400, id="long")])
+def test_a_wish_that_is_no_value_is_left_out(field, wish):
+    assert parsed_command(f'{{"action": "change", "{field}": {wish}}}') == Command("change")
+
+
+@pytest.mark.parametrize(
+    "wish",
+    ['"rule": 3', '"temperature": "hot"', '"temperature": true', '"top_p": "1"', '"policy": 1', '"adaptive": 1'],
+)
+def test_a_wish_of_the_wrong_kind_is_left_out(wish):
+    assert parsed_command(f'{{"action": "change", {wish}}}') == Command("change")
+
+
+def test_a_change_leaves_what_it_does_not_name():
+    plan = Plan(k=3, drafter="lookup", temperature=0.7, top_p=0.9, policy="compiled", adaptive=True)
+    assert changed_plan(plan, Command("change")) == plan
+    assert changed_plan(plan, Command("change", k=0, adaptive=False)) == Plan(
+        k=0, drafter="lookup", temperature=0.7, top_p=0.9, policy="compiled"
+    )
+
+
+def test_the_rule_greedy_brings_temperature_0():
+    drawn = Plan(rule="exact", temperature=0.7)
+    assert changed_plan(drawn, Command("change", rule="greedy")) == Plan(rule="greedy")
+    with pytest.raises(PlanError, match="greedy"):
+        changed_plan(drawn, Command("change", rule="greedy", temperature=0.5))
+
+
+@pytest.mark.parametrize("wish", [{"rule": "rejection"}, {"rule": "dance"}, {"k": -1}])
+def test_a_change_to_a_plan_that_makes_no_sense_is_refused(wish):
+    with pytest.raises(SpecviewError):
+        changed_plan(Plan(), Command("change", **wish))
 
 
 @pytest.mark.parametrize(

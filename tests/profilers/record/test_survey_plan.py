@@ -33,6 +33,8 @@ def test_what_is_no_list_of_numbers_names_its_flag(text: str) -> None:
         ({"widths": (1, 257)}, "256"),
         ({"contexts": (0,)}, "--context"),
         ({"repeats": 1}, "--repeats"),
+        ({"batches": ()}, "--batches"),
+        ({"batches": (1, 257)}, "256"),
         ({"layers": 4}, "--shape"),
         ({"experts": 4}, "--shape"),
         ({"place_ms": 0.0}, "--place-ms"),
