@@ -34,7 +34,7 @@ class TapedChunk(ChunkedKVCache):
     def maybe_trim_front(self) -> None:
         """Cut the front to one chunk, unless the passes may be taken back."""
         if not self.tape.running:
-            super().maybe_trim_front()
+            super().maybe_trim_front()  # type: ignore[no-untyped-call]
 
 
 def on_chunk_tape(chunk: Any) -> None:
