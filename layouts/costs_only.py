@@ -78,7 +78,10 @@ def _two(costs: CostsAlone) -> tuple[str, str]:
     drafts = f"Drafts with k = {k}"
     crossing = costs.crossing(k)
     if crossing is None:
-        return first, f"{drafts} cannot win: a round yields at most {k + 1}.00 tokens and costs {figures.ratio(steps)}."
+        yields = f"a round yields at most {k + 1}.00 tokens and costs {figures.ratio(steps)}"
+        if steps * ratio.low <= (k + 1) * ratio.estimate:
+            return first, f"{drafts} can hardly win: {yields}, which this spread does not tell apart."
+        return first, f"{drafts} cannot win: {yields}."
     return first, (
         f"{drafts} win only if a round yields more than {figures.ratio(steps)} tokens, p above "
         f"{figures.share(crossing)}, with drafts that cost nothing."

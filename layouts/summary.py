@@ -17,6 +17,7 @@ from ..profilers.judge.recorded_rows import recorded_sheet
 from ..profilers.judge.statistics import Interval
 from ..profilers.record.session import Session
 from . import figures
+from .costs_only import costs_lines, is_costs_only
 from .sheet_lines import rulers_lines, sheet_lines, sheets_object
 from .synthetic import CHOSEN, drafter_words, is_synthetic
 
@@ -29,7 +30,8 @@ def summary_lines(session: Session, ledger: Ledger | None = None, *, baseline_tp
     """
     ledger, sheets, verdicts = _known(session, ledger, baseline_tps)
     if ledger is None or (verdicts and not ledger.segments):
-        return sheet_lines(session, sheets)
+        told = sheet_lines(session, sheets)
+        return [*costs_lines(session), "", *told] if is_costs_only(session) else told
     lines = _recorded_lines(session, ledger)
     if verdicts:
         lines += ["", *sheet_lines(session, [imported_sheet(session, verdict) for verdict in verdicts])]

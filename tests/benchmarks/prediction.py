@@ -48,6 +48,18 @@ def cells(models: Path | None) -> list[Cell]:
         Cell("bundled float32 mtp k=1, reference BLAS", ("--dtype", "float32", "--draft", "mtp"), limit=18),
         Cell("bundled float32 mtp k=1, OpenBLAS", ("--dtype", "float32", "--draft", "mtp"), openblas=True, limit=18),
     ]
+    found += [
+        Cell(f"bundled {name}", ("--draft", drafter, "--k", str(k), *more))
+        for name, drafter, k, more in (
+            ("skip:4 k=2", "skip:4", 2, ()),
+            ("quantised:4 k=2", "quantised:4", 2, ()),
+            ("fixed:0.7 k=2, synthetic", "fixed:0.7", 2, ()),
+            ("mtp, adaptive k up to 4", "mtp", 4, ("--adaptive",)),
+            ("mtp k=2, single passes", "mtp", 2, ("--policy", "single passes")),
+            ("mtp k=2, dense always", "mtp", 2, ("--policy", "dense always")),
+            ("mtp k=2, rejection at 0.7", "mtp", 2, ("--temperature", "0.7")),
+        )
+    ]
     if models is not None:
         q4, fp32, fp16 = (str(models / f"smollm2-{v}") for v in ("q4", "float32", "float16"))
         found += [
