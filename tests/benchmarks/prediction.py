@@ -1,6 +1,6 @@
 """Predicted against measured speed, cell by cell, with verdicts: the division tested on rigs that lose and that win.
 
-    python tests/benchmarks/prediction.py [--models DIR] [--only TEXT] [--scale 1.0]
+    python tests/benchmarks/prediction.py [--models DIR] [--only TEXT]
 
 Every cell is one `specview record` in a process of its own; the prediction
 comes from its split rounds and probes, the measurement from its free rounds.
