@@ -163,7 +163,7 @@ def _part(name: str, number: Number, note: str) -> str:
 def _prediction(ledger: Ledger) -> list[str]:
     prediction, error = ledger.prediction, ledger.prediction_error
     if prediction is None:
-        return []
+        return [f"predicted        {reason}" for reason in ledger.prediction_reasons]
     line = f"predicted        {figures.rate(prediction.tokens_per_second.estimate)} from split rounds and probes"
     if error is not None:
         line += (

@@ -110,7 +110,9 @@ def ledger_of(session: Session, setting: Setting | None = None) -> Ledger:
     decode = None if baseline is None else baseline.span()
     timed = None if decode is None else Timed(setting, splits, verify_widths, draft_widths, together, decode)
     full, most = (None, None) if timed is None else at_full_acceptance(timed)
-    prediction, error, reasons = (None, None, ()) if timed is None else forecast(timed, pairs)
+    prediction, error, reasons = (None, None, ()) if timed is None or setting.adaptive else forecast(timed, pairs)
+    if setting.adaptive:
+        reasons = ("Each round chose its own draft length, so split rounds are not like free ones: no prediction.",)
     by_prompt = _by_prompt(mine)
     texts = _once(rounds)
     acceptance = count_rounds([(e.drafted, e.accepted) for e in texts]) if len(texts) > 1 else None
