@@ -32,6 +32,14 @@ class NoBackendError(SpecviewError):
     """MLX cannot be imported."""
 
 
+def no_backend(error: ImportError) -> NoBackendError:
+    """What to install where MLX cannot be imported."""
+    return NoBackendError(
+        f"MLX cannot be loaded ({error.name or error}): install specview[cpu] or specview[cuda] on Linux, "
+        "plain specview on a Mac; saved sessions open without it."
+    )
+
+
 def plan_of(options: argparse.Namespace) -> Plan:
     """The plan that command-line options ask for."""
     drafter = options.draft or ("mtp" if options.model == "bundled" else "lookup")
@@ -192,10 +200,7 @@ def _recorder_class() -> type[Recorder]:
     try:
         from ..profilers.record.recorder import Recorder
     except ImportError as error:
-        raise NoBackendError(
-            f"MLX cannot be loaded ({error.name or error}): install specview[cpu] or specview[cuda] on Linux, "
-            "plain specview on a Mac; saved sessions open without it."
-        ) from error
+        raise no_backend(error) from error
     return Recorder
 
 

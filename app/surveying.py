@@ -23,7 +23,7 @@ from ..profilers.record.session import Session, read_session
 from ..profilers.record.steering import Steering
 from ..profilers.record.store import SessionStore, StoreError, new_session_path
 from ..profilers.record.survey_plan import BATCHES, Part, Progress, SurveyError, SurveyPlan, numbers_of
-from .recording import NoBackendError, Reports, StopOnSignal
+from .recording import Reports, StopOnSignal, no_backend
 from .settings import kept_folder, sessions_folder, shown_path
 
 if TYPE_CHECKING:
@@ -340,10 +340,7 @@ def _survey_class() -> type[Survey]:
     try:
         from ..profilers.record.survey import Survey
     except ImportError as error:
-        raise NoBackendError(
-            f"MLX cannot be loaded ({error.name or error}): install specview[cpu] or specview[cuda] on Linux, "
-            "plain specview on a Mac; saved sessions open without it."
-        ) from error
+        raise no_backend(error) from error
     return Survey
 
 
