@@ -120,7 +120,7 @@ def plot_lines(plot: Plot, width: int, height: int) -> list[Line]:
         label = right(ticks.get(y, ""), labels)
         lines.append((Span(label, "quiet"), Span("┤" if y in ticks else "│", "axis"), *row))
     lines.append(line((" " * labels + "└" + "─" * canvas.width, "axis")))
-    lines.append(line((" " * (labels + 1) + _p_labels(canvas.width), "quiet")))
+    lines.append(line((" " * (labels + 1) + p_labels(canvas.width), "quiet")))
     return lines
 
 
@@ -157,7 +157,8 @@ def _tick_rows(height: int, low: float, high: float) -> dict[int, str]:
     return {y: figures.short_ms(high - (y + 0.5) / height * (high - low)) for y in rows}
 
 
-def _p_labels(width: int) -> str:
+def p_labels(width: int) -> str:
+    """The numbers under an axis from 0 to 1 of so many cells."""
     marks = (0.0, 0.5, 1.0) if width < 28 else (0.0, 0.25, 0.5, 0.75, 1.0)
     cells = [" "] * width
     for p in marks:

@@ -12,6 +12,8 @@ from .lines import Line, Span, line, right
 
 Scale = Callable[[float], float]
 
+LEAST_WIDTH, LEAST_HEIGHT = 16, 5
+
 
 @dataclass(frozen=True, slots=True)
 class Point:
@@ -36,39 +38,84 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """Several series over the same whole numbers, `level` a line across, `from_zero` whether y begins there."""
+    """Several series over the same whole numbers, `level` a line across, `from_zero` whether y begins there.
+
+    `ends` are the least and the most that y shows, where they are fixed.
+    """
 
     series: tuple[Series, ...]
     level: float | None = None
     from_zero: bool = True
+    ends: tuple[float, float] | None = None
+
+    @property
+    def xs(self) -> list[int]:
+        """Every x that has a point, in order."""
+        return sorted({point.x for series in self.series for point in series.points})
 
 
-def chart_lines(chart: Chart, width: int, height: int) -> list[Line]:
-    """The chart with its axes, exactly `width` by `height` cells; an empty list without points."""
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """Where a chart's values lie on a canvas of `width` cells, left of it `labels` cells and the axis."""
+
+    low: float
+    high: float
+    labels: int
+    width: int
+    first: int
+    last: int
+
+    def x_of(self, x: float) -> float:
+        """The cell of an x, from the left end of the canvas."""
+        return 1 + (x - self.first) / max(1, self.last - self.first) * (self.width - 3)
+
+
+def _frame_of(chart: Chart, width: int) -> Frame:
     points = [point for series in chart.series for point in series.points]
-    if not points or width < 16 or height < 5:
-        return []
     values = [v for p in points for v in (p.y, p.low, p.high) if v is not None]
     values += [] if chart.level is None else [chart.level]
     low, high = (0.0 if chart.from_zero else min(values)), max(values)
     margin = (high - low or abs(high) or 1.0) * 0.06
     low, high = (low if chart.from_zero else low - margin), high + margin
+    low, high = chart.ends or (low, high)
     labels = max(len(figures.short_ms(v)) for v in (low, high)) + 1
-    canvas = Canvas(max(1, width - labels - 1), max(1, height - 2))
-    first, last = min(p.x for p in points), max(p.x for p in points)
+    return Frame(low, high, labels, max(1, width - labels - 1), min(p.x for p in points), max(p.x for p in points))
 
-    def x_of(x: float) -> float:
-        return 1 + (x - first) / max(1, last - first) * (canvas.width - 3)
+
+def nearest_x(chart: Chart, width: int, cell: int) -> int | None:
+    """The x whose point is nearest to a cell of a chart so wide; None without points or left of the axis."""
+    xs = chart.xs
+    if not xs or width < LEAST_WIDTH:
+        return None
+    frame = _frame_of(chart, width)
+    at = cell - frame.labels - 1
+    return None if at < 0 else min(xs, key=lambda x: abs(frame.x_of(x) - at))
+
+
+def chart_lines(chart: Chart, width: int, height: int, cursor: int | None = None) -> list[Line]:
+    """The chart with its axes, exactly `width` by `height` cells; an empty list without points.
+
+    `cursor` is an x to mark by a vertical.
+    """
+    points = [point for series in chart.series for point in series.points]
+    if not points or width < LEAST_WIDTH or height < LEAST_HEIGHT:
+        return []
+    frame = _frame_of(chart, width)
+    low, high, x_of = frame.low, frame.high, frame.x_of
+    canvas = Canvas(frame.width, max(1, height - 2))
 
     def y_of(value: float) -> float:
         return (high - value) / (high - low) * (canvas.height - 0.01)
 
+    if cursor is not None:
+        for y in range(canvas.height):
+            canvas.put(round(x_of(cursor)), y, "┊", "strong")
     if chart.level is not None:
         for x in range(canvas.width):
             canvas.put(x, int(y_of(chart.level)), "─", "quiet")
     for series in chart.series:
         _draw(canvas, series, x_of, y_of)
-    return _framed(canvas, (low, high), labels, {x: x_of(x) for x in sorted({p.x for p in points})})
+    return _framed(canvas, (low, high), frame.labels, {x: x_of(x) for x in chart.xs})
 
 
 def _draw(canvas: Canvas, series: Series, x_of: Scale, y_of: Scale) -> None:
@@ -83,7 +130,7 @@ def _draw(canvas: Canvas, series: Series, x_of: Scale, y_of: Scale) -> None:
     for point in series.points:
         x = round(x_of(point.x))
         if point.low is not None and point.high is not None and y_of(point.low) - y_of(point.high) >= 1.0:
-            for y in range(int(y_of(point.high)), int(y_of(point.low)) + 1):
+            for y in range(max(0, int(y_of(point.high))), int(y_of(point.low)) + 1):
                 canvas.put(x, y, "│", series.tone)
         canvas.put(x, int(y_of(point.y)), series.glyph, series.tone)
     for _, above in series.gaps:

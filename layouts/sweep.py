@@ -15,6 +15,7 @@ from ..profilers.judge.visits import Setting, settings_of, visits_of
 from ..profilers.record.session import Session
 from . import figures
 from .curve_chart import Chart, Point, Series
+from .heat import HeatView, heat_view
 from .lines import Line, line, wrapped
 from .tables import Column, TableRow, TableView
 
@@ -26,6 +27,7 @@ GLYPHS = ("●", "◆", "■", "○")
 TONES = ("measured", "cat-linear", "cat-norms", "cat-sampling")
 EMPTY_TABLE = TableView()
 EMPTY_CHART = Chart(())
+NO_HEAT = HeatView()
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,7 @@ class SweepView:
     speed_legend: Line = ()
     lengths: TableView = EMPTY_TABLE
     rulers: tuple[str, ...] = ()
+    heat: HeatView = NO_HEAT
 
 
 def sweep_facts(session: Session, ledger: Ledger | None, shares: Mapping[int, float]) -> SweepFacts:
@@ -129,6 +132,7 @@ def sweep_view(facts: SweepFacts, what_if_p: float | None) -> SweepView:
         speed_legend=legend,
         lengths=lengths,
         rulers=rulers,
+        heat=heat_view(facts.lines, facts.tried[-1].setting.k if facts.tried else None, what_if_p),
     )
 
 

@@ -87,6 +87,12 @@ class Rows(ScrollView, inherit_bindings=False, can_focus=True):
         if self.selected != before:
             self.post_message(self.Selected(self, self.selected))
 
+    def select(self, key: str) -> None:
+        """Select the row of that key, if there is one."""
+        found = next((i for i, row in enumerate(self._view.rows) if row.key == key), None)
+        if found is not None:
+            self._go(found)
+
     def select_first(self) -> None:
         """Back to the first row, as after sorting anew."""
         self._go(0)

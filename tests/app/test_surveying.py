@@ -117,6 +117,7 @@ def test_a_recording_says_who_takes_the_census(capsys, tmp_path):
 
 
 def test_a_pipe_is_as_wide_as_columns_says(capsys, monkeypatch, saved):
+    monkeypatch.delenv("COLUMNS", raising=False)
     main(["census", str(saved)])
     assert max(map(len, capsys.readouterr().out.splitlines())) > 100
     monkeypatch.setenv("COLUMNS", "80")
