@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import mlx.core as mx
+from mlx_lm.models.cache import QuantizedKVCache
 
 from .cache_contents import CacheError, arrays_in, contents, put_contents
 from .models import Target
@@ -70,18 +71,25 @@ class Snapshot:
     """
 
     states: tuple[Any, ...]
+    kinds: tuple[type, ...]
 
 
 def take_snapshot(caches: Sequence[Any]) -> Snapshot:
     """Remember the caches as they are now."""
-    return Snapshot(tuple(contents(cache) for cache in caches))
+    return Snapshot(tuple(contents(cache) for cache in caches), tuple(type(cache) for cache in caches))
 
 
-def restore(caches: Sequence[Any], snapshot: Snapshot) -> None:
-    """Put the caches back to a snapshot of themselves or of their like; the objects and their parts stay."""
+def restore(caches: list[Any], snapshot: Snapshot) -> None:
+    """Put the caches back to a snapshot of themselves or of their like; the objects and their parts stay.
+
+    A cache that was quantised since (see `kv_quantisation`) makes room in the list for one of the class it had.
+    """
     stop_tape(caches)
-    for cache, kept in zip(caches, snapshot.states, strict=True):
-        put_contents(cache, kept)
+    for at, (kept, kind) in enumerate(zip(snapshot.states, snapshot.kinds, strict=True)):
+        # by this and not by class: some models make the classes of their caches anew each time
+        if isinstance(caches[at], QuantizedKVCache) != issubclass(kind, QuantizedKVCache):
+            caches[at] = object.__new__(kind)
+        put_contents(caches[at], kept)
 
 
 def prefill(target: Target, tokens: Sequence[int], caches: list[Any], keep_hidden: bool = False) -> mx.array | None:
@@ -94,7 +102,7 @@ def prefill(target: Target, tokens: Sequence[int], caches: list[Any], keep_hidde
     for start in range(0, len(tokens), PREFILL_STEP):
         chunk = mx.array(list(tokens[start : start + PREFILL_STEP]))[None]
         if keep_hidden:
-            hidden = target.inner(chunk, cache=caches)
+            hidden, _ = target.with_hidden(chunk, caches)
             kept.append(hidden)
             mx.eval(hidden, arrays_of(caches))
         else:

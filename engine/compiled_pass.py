@@ -86,8 +86,7 @@ class CompiledPass:
             )
         used = [cache for cache in caches if cache.keys is not None]  # some layers have none to write to
         if not used:  # there is no buffer yet whose shape could be fixed
-            hidden = target.inner(positions, cache=caches)
-            return (hidden if keep_hidden else None), target.head(hidden)
+            return target.with_hidden(positions, caches) if keep_hidden else (None, target.logits(positions, caches))
         n = positions.shape[1]
         for cache in used:
             _make_room(cache, n)
@@ -123,8 +122,7 @@ class CompiledPass:
         def run(positions: mx.array, offset: mx.array, held: Held) -> tuple[mx.array, mx.array, Held]:
             caches: list[Any] = [FixedKVCache(both[0], both[1], offset) if both else KVCache() for both in held]
             if keep_hidden:
-                hidden = target.inner(positions, cache=caches)
-                logits = target.head(hidden)
+                hidden, logits = target.with_hidden(positions, caches)
             else:
                 logits = target.logits(positions, caches)
                 hidden = logits

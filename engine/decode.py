@@ -17,6 +17,7 @@ from .accept import GREEDY_MATCH, AcceptanceRule, greedy_choices
 from .cache import arrays_of, new_cache, prefill
 from .drafters import Drafter
 from .events import Round, Step
+from .kv_quantisation import KvQuantisation, quantise_caches
 from .limits import checked_draft_length
 from .models import Target
 from .probe import Probe, SplitProbe
@@ -27,11 +28,15 @@ from .verify_policies import Policy, one_pass
 
 @dataclass(slots=True)
 class Generation:
-    """One text being generated: `tokens` are committed, `cache` has seen all of them but the last."""
+    """One text being generated: `tokens` are committed, `cache` has seen all of them but the last.
+
+    `kv` is how keys and values are quantised once the cache is long enough; None leaves them as computed.
+    """
 
     target: Target
     tokens: list[int]
     cache: list[Any]
+    kv: KvQuantisation | None = None
 
     @property
     def context(self) -> int:
@@ -80,6 +85,8 @@ def decode(
         else:
             choice, _ = drawn(logits, sampling, position, Stream.TARGET)
         position += 1
+        if generation.kv is not None:
+            quantise_caches(cache, generation.kv)
         if pipelined:
             mx.async_eval(choice)
         return choice
@@ -146,9 +153,12 @@ def play_round(
     The verify graph is built before the drafts are waited for, so that a
     device may draft meanwhile; a splitting probe charges that build to verify,
     and with it what the rule computes from the logits, as plain decoding
-    charges its own choice to the step.
+    charges its own choice to the step. Where keys and values are quantised from
+    a later position on, no draft goes beyond it.
     """
     context = generation.context
+    if generation.kv is not None:
+        k = generation.kv.longest_draft(context, k)
     began = probe.now()
     draft = drafter.draft(generation.tokens, k)
     drafting = probe.now()
@@ -164,6 +174,8 @@ def play_round(
     again = rewind(generation.cache, len(drafted) + 1, accepted + 1)
     generation.tokens.extend(tokens)
     drafter.settle(tokens, accepted, hidden)
+    if generation.kv is not None and quantise_caches(generation.cache, generation.kv):
+        again = [*again, *arrays_of(generation.cache)]
     if again:
         mx.async_eval(again)
     settled = probe.fence(again)

@@ -99,8 +99,7 @@ class DensePass:
         with self._instead():
             if not keep_hidden:
                 return None, target.logits(positions, caches)
-            hidden = target.inner(positions, cache=caches)
-            return hidden, target.head(hidden)
+            return target.with_hidden(positions, caches)
 
     @contextmanager
     def _instead(self) -> Iterator[None]:

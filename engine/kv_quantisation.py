@@ -23,7 +23,11 @@ class KvQuantisationError(SpecviewError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KvQuantisation:
-    """How keys and values are kept: `bits` in groups of `group_size`, once a cache holds `start` positions."""
+    """How keys and values are kept: `bits` in groups of `group_size`, once a cache holds `start` positions.
+
+    Positions from `start` on see quantised keys, those before see them as computed. So no pass may cross the start,
+    or text with drafts would differ from plain text (`longest_draft`).
+    """
 
     bits: int
     group_size: int = 64
@@ -36,6 +40,10 @@ class KvQuantisation:
                 f"be had: choose bits from {', '.join(map(str, BITS))}, groups of "
                 f"{', '.join(map(str, GROUP_SIZES))}, and a start from 0."
             )
+
+    def longest_draft(self, context: int, k: int) -> int:
+        """At most k drafts, and no more than a verify pass may hold that begins at `context` and ends at the start."""
+        return min(k, self.start - context - 1) if context < self.start else k
 
 
 def quantise_caches(caches: list[Any], kv: KvQuantisation) -> int:

@@ -17,6 +17,7 @@ from .errors import SpecviewError
 from .layer_kinds import CountByKind, count_by_kind, layer_kinds
 from .mtp_names import classes_without_mtp
 from .paths import local_path
+from .split import hidden_and_logits, inner_of, logits_of
 from .trees import named_arrays
 
 BUNDLED = "bundled"
@@ -60,21 +61,18 @@ class Target:
         result: mx.array = self.model(tokens, cache=cache)
         return result
 
+    def with_hidden(self, tokens: mx.array, cache: list[Any]) -> tuple[mx.array, mx.array]:
+        """Hidden states [1, n, D] before the output head, and the logits, of one pass as in `logits`. Lazy."""
+        return hidden_and_logits(self.model, tokens, cache)
+
     @property
     def inner(self) -> nn.Module:
-        """The part of the model that ends in hidden states, before the output head."""
-        body = self.model.language_model if "language_model" in self.model else self.model
-        inner: nn.Module = body.model
-        return inner
+        """The part of the model that ends in hidden states, before the output head; SplitError where there is none."""
+        return inner_of(self.model)
 
     def head(self, hidden: mx.array) -> mx.array:
-        """Logits [1, n, vocabulary] of hidden states [1, n, D]. Lazy."""
-        body = self.model.language_model if "language_model" in self.model else self.model
-        if "lm_head" in body:
-            logits: mx.array = body.lm_head(hidden)
-        else:
-            logits = self.inner.embed_tokens.as_linear(hidden)
-        return logits
+        """Logits [1, n, vocabulary] of hidden states [1, n, D], as the model itself makes them. Lazy."""
+        return logits_of(self.model, hidden)
 
     @property
     def eos_ids(self) -> frozenset[int]:
@@ -210,6 +208,7 @@ def load_target(source: str = BUNDLED, dtype: str | None = None, trust_remote_co
         raise ModelError(
             f"The tokenizer of {name} cannot be read ({first_line(error)}): fetch the model again."
         ) from error
+    _quiet_about_length(tokenizer)
     model.eval()
     try:  # what this backend cannot compute shows itself in the first pass
         mx.eval(model(mx.array([[0]])))
@@ -218,6 +217,13 @@ def load_target(source: str = BUNDLED, dtype: str | None = None, trust_remote_co
             f"MLX cannot run {name} here ({first_line(error)}): try --dtype float32, or choose another model."
         ) from error
     return Target(name, source, folder, model, tokenizer, config)
+
+
+def _quiet_about_length(tokenizer: Any) -> None:
+    """Keep transformers from writing to the terminal that a text is long: who reads it says how much there is room."""
+    warned = getattr(getattr(tokenizer, "_tokenizer", tokenizer), "deprecation_warnings", None)
+    if isinstance(warned, dict):
+        warned["sequence-length-is-longer-than-the-specified-maximum"] = True
 
 
 def first_line(error: BaseException) -> str:

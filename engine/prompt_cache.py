@@ -1,7 +1,7 @@
 """Long prompts: reading them a chunk at a time with progress, and keeping what was read in mlx-lm's own file format.
 
-A file holds the caches of a prompt, as `mlx_lm.cache_prompt` writes them, and in its metadata the model's name and,
-when specview wrote it, the prompt's tokens and a hash of the tokenizer.
+A file holds the caches of a prompt, as `mlx_lm.cache_prompt` writes them, and in its metadata the model as it was named
+and, when specview wrote it, the prompt's tokens, a hash of the tokenizer and whether a chat template wraps the prompt.
 """
 
 from __future__ import annotations
@@ -14,23 +14,26 @@ from typing import Any
 
 import mlx.core as mx
 from mlx_lm.models.cache import (
-    ArraysCache,
     CacheList,
     KVCache,
     QuantizedKVCache,
+    RotatingKVCache,
     load_prompt_cache,
     make_prompt_cache,
     save_prompt_cache,
 )
 
-from .cache import PREFILL_STEP, arrays_of, new_cache
+from .cache import PREFILL_STEP, arrays_of
+from .cache_contents import arrays_in, parts
+from .cache_soundness import could_be, has_modest_names
 from .errors import SpecviewError
 from .kv_quantisation import KvQuantisation, quantise_caches
-from .models import Target, first_line, public_name, tokenizer_hash
+from .models import BUNDLED, Target, first_line, logit_count, public_name, tokenizer_hash
 from .rewind import with_tapes
 from .verify_policies import Policy, one_pass
 
 Going = Callable[[int, int], bool]
+SUFFIX = ".safetensors"
 
 
 class PromptCacheError(SpecviewError):
@@ -57,6 +60,21 @@ class LoadedPrompt:
 
     caches: list[Any]
     positions: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CachedPrompt:
+    """A file that fits a target: how many positions it holds, and what it says of them.
+
+    `tokens` and `chat` (whether a chat template wraps them) are None where specview did not write it; `kv` where its
+    keys and values are not quantised.
+    """
+
+    path: Path
+    positions: int
+    tokens: tuple[int, ...] | None
+    kv: KvQuantisation | None
+    chat: bool | None
 
 
 def read_prompt(
@@ -95,22 +113,66 @@ def read_prompt(
     return Reading(read=read, total=len(tokens), hidden=mx.concatenate(kept, axis=1) if kept else None)
 
 
-def save_prompt(path: Path, target: Target, tokens: Sequence[int], caches: Sequence[Any]) -> None:
-    """Write the caches of `tokens`, all of which they have seen, where no file is yet.
-
-    The file opens in mlx-lm too. Raises PromptCacheError when it exists or cannot be written.
-    """
+def check_new(path: Path) -> None:
+    """Raise PromptCacheError unless a prompt cache can be written there: a new name in a folder that is there."""
+    if path.suffix != SUFFIX:
+        raise PromptCacheError(f"{path.name} is no name for a prompt cache: let it end in {SUFFIX}.")
     if path.exists():
         raise PromptCacheError(f"{path.name} exists already: choose another name, or delete it first.")
+    if not path.absolute().parent.is_dir():
+        raise PromptCacheError(f"{path.name} cannot be written: the folder {path.parent.name!r} is not there.")
+
+
+def save_prompt(
+    path: Path, target: Target, tokens: Sequence[int], caches: Sequence[Any], chat: bool | None = None
+) -> None:
+    """Write the caches of `tokens`, all of which they have seen, where no file is yet.
+
+    mlx-lm goes on from the file too, which is why the model stands in it as it was named. `chat` says whether a chat
+    template wraps the tokens. Raises PromptCacheError when it exists or cannot be written.
+    """
+    check_new(path)
     metadata = {
-        "model": target.name,
+        "model": str(target.folder) if target.source == BUNDLED else target.source,
+        "specview_model": target.name,
+        "tokenizer_config": "{}",
         "tokenizer_hash": _tokenizer(target),
+        **({} if chat is None else {"chat": json.dumps(chat)}),
         "tokens": json.dumps(list(map(int, tokens))),
     }
     try:
         save_prompt_cache(str(path), [_plain(cache) for cache in caches], metadata)
     except (OSError, RuntimeError, ValueError) as error:
         raise PromptCacheError(f"{path.name} cannot be written ({first_line(error)}): choose another place.") from error
+
+
+def open_prompt(path: Path, target: Target) -> CachedPrompt:
+    """What a prompt cache of this or mlx-lm's making holds; nothing of it is evaluated.
+
+    Raises PromptCacheError, one sentence, for a file that is none, or of another model.
+    """
+    caches, metadata = _read(path)
+    _check_model(path, target, metadata, caches)
+    try:
+        written = None if "tokens" not in metadata else tuple(int(token) for token in json.loads(metadata["tokens"]))
+        chat = None if "chat" not in metadata else bool(json.loads(metadata["chat"]))
+    except (ValueError, TypeError, OverflowError, RecursionError) as error:
+        raise _unreadable(path, error) from error
+    if written and (min(written) < 0 or max(written) >= logit_count(target)):
+        raise _unreadable(path, ValueError(f"it names tokens that {target.name} does not have"))
+    positions = _positions(caches, written)
+    if positions is None or positions < 1:
+        raise PromptCacheError(f"{path.name} does not say how many tokens it holds: make it anew with specview.")
+    if written is not None and len(written) != positions:
+        raise PromptCacheError(
+            f"{path.name} holds another prompt than it says: it has {positions:,} positions and names {len(written):,} "
+            "tokens; make it anew."
+        )
+    kinds = [(c.bits, c.group_size) for c in parts(caches) if isinstance(c, QuantizedKVCache)]
+    kv = KvQuantisation(bits=kinds[0][0], group_size=kinds[0][1]) if kinds else None
+    if len(set(kinds)) > 1:
+        raise _unreadable(path, ValueError("its layers are quantised in several ways"))
+    return CachedPrompt(path=path, positions=positions, tokens=written, kv=kv, chat=chat)
 
 
 def load_prompt(path: Path, target: Target, tokens: Sequence[int], longest: int | None = None) -> LoadedPrompt:
@@ -120,42 +182,60 @@ def load_prompt(path: Path, target: Target, tokens: Sequence[int], longest: int 
     and the same tokens as far as it says which. Raises PromptCacheError, one sentence, for a file that is none, of
     another model, or of another prompt; CacheError for caches that cannot be rewound up to `longest` positions.
     """
-    fresh = new_cache(target, longest)
-    try:
-        caches, metadata = load_prompt_cache(str(path), return_metadata=True)
-        metadata = metadata if isinstance(metadata, dict) else {}
-        written = json.loads(metadata["tokens"]) if "tokens" in metadata else None
-    except (OSError, RuntimeError, ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
+    cached = open_prompt(path, target)
+    if cached.positions >= len(tokens):
         raise PromptCacheError(
-            f"{path.name} cannot be read as a prompt cache ({first_line(error)}): make it anew."
-        ) from error
-    _check_model(path, target, metadata, caches, fresh)
-    positions = _positions(caches, written)
-    if positions is None:
-        raise PromptCacheError(f"{path.name} does not say how many tokens it holds: make it anew with specview.")
-    if positions >= len(tokens):
-        raise PromptCacheError(
-            f"{path.name} holds {positions:,} tokens and this prompt has {len(tokens):,}: use a longer prompt that "
-            "begins with the cached one."
+            f"{path.name} holds {cached.positions:,} tokens and this prompt has {len(tokens):,}: use a longer prompt "
+            "that begins with the cached one."
         )
-    if written is not None and (len(written) != positions or list(tokens[:positions]) != written):
-        at = next((i for i, (a, b) in enumerate(zip(written, tokens, strict=False)) if a != b), positions)
+    different = (i for i, (a, b) in enumerate(zip(cached.tokens or (), tokens, strict=False)) if a != b)
+    at = next(different, None)
+    if at is not None:
         raise PromptCacheError(
             f"{path.name} holds another prompt: its token {at + 1:,} is not this prompt's; make a cache of this prompt."
         )
+    return LoadedPrompt(caches=caches_of(cached, target, longest), positions=cached.positions)
+
+
+def caches_of(cached: CachedPrompt, target: Target, longest: int | None = None) -> list[Any]:
+    """The caches of a file that was opened for this target, evaluated; nobody else holds them.
+
+    Raises PromptCacheError when the file is no longer there, CacheError for caches that cannot be rewound up to
+    `longest` positions.
+    """
+    caches, _ = _read(cached.path)
 
     def make() -> list[Any]:
         made: list[Any] = make_prompt_cache(target.model)
         return made
 
-    return LoadedPrompt(caches=with_tapes(target.model, caches, make, longest), positions=positions)
+    caches = with_tapes(target.model, caches, make, longest)
+    mx.eval(arrays_of(caches))
+    return caches
 
 
-def _check_model(
-    path: Path, target: Target, metadata: dict[str, Any], caches: Sequence[Any], fresh: Sequence[Any]
-) -> None:
-    """Raise PromptCacheError when a file's name, tokenizer, cache classes or shapes are another model's."""
-    name = metadata.get("model")
+def _read(path: Path) -> tuple[list[Any], dict[str, Any]]:
+    """The caches and the metadata of a file; PromptCacheError where it holds none."""
+    if not path.is_file():
+        raise PromptCacheError(f"There is no prompt cache {path.name} here: make one with specview cache-prompt.")
+    try:
+        if not has_modest_names(path):
+            raise ValueError("its names count further than it holds")
+        caches, metadata = load_prompt_cache(str(path), return_metadata=True)
+    except Exception as error:  # mlx-lm makes of a file whatever it says
+        raise _unreadable(path, error) from error
+    if not caches:
+        raise _unreadable(path, ValueError("it holds no cache"))
+    return caches, metadata if isinstance(metadata, dict) else {}
+
+
+def _unreadable(path: Path, error: BaseException) -> PromptCacheError:
+    return PromptCacheError(f"{path.name} cannot be read as a prompt cache ({first_line(error)}): make it anew.")
+
+
+def _check_model(path: Path, target: Target, metadata: dict[str, Any], caches: Sequence[Any]) -> None:
+    """Raise PromptCacheError when a file's name, tokenizer, cache classes, shapes or dtype are not this model's."""
+    name = metadata.get("specview_model", metadata.get("model"))
     if isinstance(name, str) and name and _last(public_name(name)) != _last(target.name):
         raise PromptCacheError(
             f"{path.name} is of the model {_last(name)}, not of {target.name}: load that model, or make a cache anew."
@@ -164,30 +244,34 @@ def _check_model(
     known = metadata.get("tokenizer_hash")
     if known is not None and known != _tokenizer(target):
         raise other
-    kinds = [(type(a).__name__, own_kind(b).__name__) for a, b in zip(caches, fresh, strict=False)]
-    if len(caches) != len(fresh) or any(
+    shaped = make_prompt_cache(target.model)
+    kinds = [(type(a).__name__, type(b).__name__) for a, b in zip(caches, shaped, strict=False)]
+    if any(pair == (RotatingKVCache.__name__, KVCache.__name__) for pair in kinds):
+        raise PromptCacheError(
+            f"{path.name} keeps only its last positions, as --max-kv-size asks for: make a cache without that option."
+        )
+    if len(caches) != len(shaped) or any(
         a != b and (a, b) != (QuantizedKVCache.__name__, KVCache.__name__) for a, b in kinds
     ):
         raise other
-    shaped = make_prompt_cache(target.model)
     target.logits(mx.zeros((1, 1), mx.int32), shaped)
-    if any(_shapes(a) != _shapes(b) for a, b in zip(caches, shaped, strict=True)):
+    if not could_be(caches, shaped):
         raise other
+    held, wanted = _floats(caches), _floats(shaped)
+    if held != wanted:
+        raise PromptCacheError(
+            f"{path.name} holds {' and '.join(held)} and {target.name} computes in {' and '.join(wanted)} here: load "
+            "the model as it was when the file was made (--dtype), or make a cache anew."
+        )
 
 
-def _shapes(cache: Any) -> list[Any]:
-    """What of a cache's shapes does not depend on how many positions it holds."""
-    if isinstance(cache, ArraysCache):
-        return [None if a is None else a.shape for a in cache.cache]
-    if isinstance(cache, QuantizedKVCache) and cache.keys is not None:
-        packed = [cache.keys[0], cache.values[0]]
-        return [(a.shape[0], a.shape[1], a.shape[3] * 32 // cache.bits) for a in packed]
-    if getattr(cache, "keys", None) is not None:
-        return [(a.shape[0], a.shape[1], a.shape[3]) for a in (cache.keys, cache.values)]
-    return []
+def _floats(caches: Sequence[Any]) -> list[str]:
+    """The floating types that caches hold, by name."""
+    types = {a.dtype for a in arrays_in(caches) if mx.issubdtype(a.dtype, mx.floating)}
+    return sorted(str(kind).removeprefix("mlx.core.") for kind in types)
 
 
-def _positions(caches: Sequence[Any], written: list[int] | None) -> int | None:
+def _positions(caches: Sequence[Any], written: Sequence[int] | None) -> int | None:
     """How many positions the caches hold: they say so themselves, or the tokens written with them do."""
     offsets = {int(cache.offset) for cache in caches if isinstance(getattr(cache, "offset", None), int)}
     if len(offsets) == 1:

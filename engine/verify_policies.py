@@ -34,8 +34,7 @@ def one_pass(
     """All positions in one pass, as a round does by itself."""
     if not keep_hidden:
         return None, target.logits(positions, caches)
-    hidden = target.inner(positions, cache=caches)
-    return hidden, target.head(hidden)
+    return target.with_hidden(positions, caches)
 
 
 def single_passes(

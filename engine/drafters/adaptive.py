@@ -17,6 +17,7 @@ import mlx.core as mx
 
 from ..limits import checked_draft_length
 from ..sampling import Sampling
+from .mtp import head_count
 from .protocol import Draft, Drafter
 
 PRIOR = 0.7
@@ -57,12 +58,12 @@ def tokens_per_round(reached: Sequence[float]) -> float:
     return 1.0 + sum(reached)
 
 
-def draft_ns(costs: DraftingCosts, reached: Sequence[float], takes_in_accepted: bool) -> float:
+def draft_ns(costs: DraftingCosts, reached: Sequence[float], takes_in_accepted: bool, heads: int = 1) -> float:
     """T_draft of k = len(reached) steps with catch-up; a step wider than measured is taken as the widest below.
 
     A draft model's first step is two wide after full acceptance;
     `takes_in_accepted` is an MTP head's way: accepted + 1 positions every
-    round. Source: design, section 2.
+    round, and one more in each further one of its `heads`. Source: design, section 2.
     """
     k = len(reached)
     if k == 0:
@@ -72,9 +73,11 @@ def draft_ns(costs: DraftingCosts, reached: Sequence[float], takes_in_accepted: 
         return costs.search_ns
     if not takes_in_accepted:
         return k * _step_ns(steps, 1) + reached[-1] * (_step_ns(steps, 2) - _step_ns(steps, 1))
-    ends = (1.0, *reached, 0.0)
-    first = sum((ends[n - 1] - ends[n]) * _step_ns(steps, n) for n in range(1, k + 2))
-    return first + (k - 1) * _step_ns(steps, 1)
+    ends, first_steps = (1.0, *reached, 0.0), min(heads, k)
+    catching_up = sum(
+        (ends[n - 1] - ends[n]) * _step_ns(steps, n + head) for n in range(1, k + 2) for head in range(first_steps)
+    )
+    return catching_up + (k - first_steps) * _step_ns(steps, 1)
 
 
 def _step_ns(step_ns_by_width: Mapping[int, float], width: int) -> float:
@@ -82,25 +85,27 @@ def _step_ns(step_ns_by_width: Mapping[int, float], width: int) -> float:
     return step_ns_by_width[max(below, default=min(step_ns_by_width))]
 
 
-def round_ns(costs: DraftingCosts, reached: Sequence[float], takes_in_accepted: bool = False) -> float:
+def round_ns(costs: DraftingCosts, reached: Sequence[float], takes_in_accepted: bool = False, heads: int = 1) -> float:
     """T_round of k = len(reached) drafts; k must be one of `costs.lengths`."""
     if not reached and costs.off_ns is not None:
         return costs.off_ns
     verify_ns = costs.verify_ns_by_width[len(reached) + 1]
-    return verify_ns + draft_ns(costs, reached, takes_in_accepted) + costs.rest_ns
+    return verify_ns + draft_ns(costs, reached, takes_in_accepted, heads) + costs.rest_ns
 
 
-def tokens_per_ns(costs: DraftingCosts, reached: Sequence[float], takes_in_accepted: bool = False) -> float:
+def tokens_per_ns(
+    costs: DraftingCosts, reached: Sequence[float], takes_in_accepted: bool = False, heads: int = 1
+) -> float:
     """What a round of k = len(reached) drafts yields for its time; what is compared."""
-    return tokens_per_round(reached) / round_ns(costs, reached, takes_in_accepted)
+    return tokens_per_round(reached) / round_ns(costs, reached, takes_in_accepted, heads)
 
 
 def best_by_scan(
-    costs: DraftingCosts, reached: Sequence[float], takes_in_accepted: bool = False, least: int = 0
+    costs: DraftingCosts, reached: Sequence[float], takes_in_accepted: bool = False, least: int = 0, heads: int = 1
 ) -> int | None:
     """The measured k from `least` to len(reached) with most tokens per time, the shorter of two alike; None: none."""
     known = [k for k in costs.lengths(len(reached)) if k >= least]
-    return max(known, key=lambda k: tokens_per_ns(costs, reached[:k], takes_in_accepted), default=None)
+    return max(known, key=lambda k: tokens_per_ns(costs, reached[:k], takes_in_accepted, heads), default=None)
 
 
 def best_by_margin(costs: DraftingCosts, reached: Sequence[float], takes_in_accepted: bool = False) -> int | None:
@@ -221,13 +226,14 @@ class AdaptiveDrafter:
         """How many tokens the next round drafts when at most k are asked for; changes nothing."""
         most = min(k, self.k_max)
         reached = conditional_to_reached(self.estimates.by_position()[:most])
-        drafting = best_by_scan(self.costs, reached, self.needs_hidden, least=1)
+        heads = head_count(self.drafter)
+        drafting = best_by_scan(self.costs, reached, self.needs_hidden, least=1, heads=heads)
         if drafting is None:
             return most
         untried = sum(self.estimates.judged) == 0
         if untried or self._rounds_off >= self._retry_rounds:
             return drafting
-        best = best_by_scan(self.costs, reached, self.needs_hidden)
+        best = best_by_scan(self.costs, reached, self.needs_hidden, heads=heads)
         return drafting if best is None else best
 
     def begin(self, tokens: Sequence[int], hidden: mx.array | None) -> None:

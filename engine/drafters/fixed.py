@@ -7,11 +7,13 @@ from collections.abc import Sequence
 
 import mlx.core as mx
 
-from ..cache import Snapshot, cache_bytes, new_cache, prefill, restore, take_snapshot
+from ..cache import Snapshot, cache_bytes, new_cache, restore, take_snapshot
 from ..decode import Generation, decode
 from ..errors import SpecviewError
+from ..kv_quantisation import KvQuantisation
 from ..limits import LONGEST_DRAFT
 from ..models import Target, logit_count
+from ..prompt_cache import read_prompt
 from ..sampling import Sampling
 from .protocol import Draft, no_tokens
 
@@ -33,7 +35,8 @@ class FixedAcceptance:
     than half of that without a mark makes `settle`, and so a round's T_rest,
     pay for a further chunk, and so does a text that leaves the foreseen one
     (a near tie between passes of different widths). `looked_ahead_in_rounds`
-    counts these.
+    counts these. `kv` is how the text's own keys and values are quantised: kept
+    otherwise, the target would soon foresee another text.
 
     A wrong draft is wrong on purpose: a random id that is not the target's
     token. Which drafts are right depends on `seed` and the place in the text
@@ -52,6 +55,7 @@ class FixedAcceptance:
         if not 0 <= p <= 1:
             raise FixedError(f"An acceptance of {p:g} makes no sense: choose p from 0 to 1, as in fixed:0.7.")
         self.sampling: Sampling | None = None
+        self.kv: KvQuantisation | None = None
         self.p = p
         self.looked_ahead_in_rounds = 0
         self._target = target
@@ -75,9 +79,9 @@ class FixedAcceptance:
                 "another draft."
             )
         caches = new_cache(self._target, self._longest)
-        prefill(self._target, tokens[:-1], caches)
+        read_prompt(self._target, tokens[:-1], caches, kv=self.kv)
         self._prompt, self._after_prompt = tuple(tokens), take_snapshot(caches)
-        self._known = Generation(self._target, list(tokens), caches)
+        self._known = Generation(self._target, list(tokens), caches, self.kv)
         self._text = list(tokens)
         self._foreseen_from = len(tokens)
         self._look_ahead()
@@ -97,8 +101,8 @@ class FixedAcceptance:
         """The text left the foreseen one: read it anew behind the prompt, and run ahead from its end."""
         assert self._after_prompt is not None
         restore(self._known.cache, self._after_prompt)
-        prefill(self._target, self._text[len(self._prompt) - 1 : -1], self._known.cache)
-        self._known = Generation(self._target, list(self._text), self._known.cache)
+        read_prompt(self._target, self._text[len(self._prompt) - 1 : -1], self._known.cache, kv=self.kv)
+        self._known = Generation(self._target, list(self._text), self._known.cache, self.kv)
         self._foreseen_from = len(self._text)
         self._look_ahead()
 

@@ -168,13 +168,16 @@ class MtpDrafter:
         self._unsure = [0] * len(self._unsure)
 
     def step(self, tokens: Sequence[int]) -> mx.array | None:
-        """The guess of head 0 after `tokens`, each paired with the last hidden state: what a step costs is the same."""
+        """The guess of head 0 after `tokens`, each paired with the last hidden state: what a step costs is the same.
+
+        It stands for all heads, which are layers of one make.
+        """
         if self._waiting[0] is None:
             return None
         hidden = mx.repeat(self._waiting[0][:, -1:], len(tokens), axis=1)
         mx.eval(hidden, arrays_of(self._cache))
         made = self._pass(0, mx.array(list(tokens)), hidden)
-        return guess(self.head.logits(0, self.target, made[:, -1:]), None, self._position).token
+        return guess(self.head.logits(0, self.target, made[:, -1:]), self.sampling, self._position).token
 
     def take_back(self, width: int) -> None:
         """Take the cache of head 0 back by a step."""
@@ -200,6 +203,11 @@ class MtpDrafter:
     def cache_bytes(self) -> int:
         """Bytes of the heads' caches."""
         return cache_bytes(self._cache) if self._cache else 0
+
+
+def head_count(drafter: object) -> int:
+    """How many MTP heads a drafter has, each with a first step of its own; 1 for all other drafters."""
+    return len(drafter.head.heads) if isinstance(drafter, MtpDrafter) else 1
 
 
 def _joined(before: mx.array | None, after: mx.array | None) -> mx.array:

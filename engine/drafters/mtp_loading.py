@@ -6,9 +6,11 @@ from typing import Any, cast
 
 import mlx.core as mx
 import mlx.nn as nn
+from mlx_lm.models.cache import make_prompt_cache
 
 from ..models import DTYPES, Target, as_dtype, first_line
 from ..mtp_names import Layout, text_config
+from ..split import check_split
 from ..trees import named_arrays
 from .mtp_heads import FAMILIES, Family, Head, MtpHeads, text_arguments
 from .mtp_weights import (
@@ -45,6 +47,7 @@ def load_mtp_head(target: Target, dtype: str | None = None) -> MtpHeads:
             "a draft model, or a checkpoint whose MTP weights were kept."
         )
     family = _family_of(target, stored)
+    check_split(target.model, make_prompt_cache)
     heads = MtpHeads(
         [_head(target, family, stored.layout, i, tensors) for i, tensors in enumerate(stored.heads)],
         family.before_final_norm,

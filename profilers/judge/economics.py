@@ -55,13 +55,17 @@ class Gap:
 
 @dataclass(frozen=True, slots=True)
 class RoundCosts:
-    """The mean times a round is built from, by positions in the pass; `search` is a lookup's search."""
+    """The mean times a round is built from, by positions in the pass; `search` is a lookup's search.
+
+    `heads` is how many MTP heads draft, each with a first step of its own.
+    """
 
     kind: DrafterKind
     verify_by_width: Mapping[int, Span[Synchronous]]
     draft_by_width: Mapping[int, Span[Synchronous]]
     rest: Span[Synchronous]
     search: Span[Synchronous] = NOTHING
+    heads: int = 1
 
 
 def round_in_decode_steps(round_time: Span[Synchronous], decode: Span[Pipelined]) -> float:
@@ -133,11 +137,14 @@ def speedup(tokens_per_round: float, round_steps: float) -> float:
     return tokens_per_round / round_steps
 
 
-def draft_steps(kind: DrafterKind, cumulative: Sequence[float]) -> dict[int, float]:
+def draft_steps(kind: DrafterKind, cumulative: Sequence[float], heads: int = 1) -> dict[int, float]:
     """Expected drafter steps of a round by their width in positions, catch-up included, in steady state.
 
     A draft model's first step is two wide after full acceptance; an MTP head's
-    takes in the accepted tokens and the bonus token of the round before.
+    takes in the accepted tokens and the bonus token of the round before. Of
+    several `heads` each makes a first step, one position wider than that of the
+    head before, whose guess it had to go by; drafts beyond the heads are steps
+    of one position.
     """
     k = len(cumulative)
     if k == 0 or kind in (DrafterKind.LOOKUP, DrafterKind.NONE):
@@ -145,11 +152,13 @@ def draft_steps(kind: DrafterKind, cumulative: Sequence[float]) -> dict[int, flo
     if kind is DrafterKind.MODEL:
         steps = {1: k - cumulative[-1], 2: cumulative[-1]}
     else:
-        steps = {1: float(k - 1)}
+        first_steps = min(max(1, heads), k)
+        steps = {1: float(k - first_steps)}
         ends = (1.0, *cumulative, 0.0)
-        for accepted in range(k + 1):
-            width = accepted + 1
-            steps[width] = steps.get(width, 0.0) + ends[accepted] - ends[accepted + 1]
+        for head in range(first_steps):
+            for accepted in range(k + 1):
+                width = accepted + 1 + head
+                steps[width] = steps.get(width, 0.0) + ends[accepted] - ends[accepted + 1]
     return {width: count for width, count in steps.items() if count > 0}
 
 
@@ -157,7 +166,7 @@ def round_time(costs: RoundCosts, cumulative: Sequence[float]) -> Span[Synchrono
     """T_round(p, k) = T_verify(k+1) + the draft with catch-up + T_rest; a width not measured is refused."""
     draft = [
         (count, _at(costs.draft_by_width, width, "drafter step"))
-        for width, count in draft_steps(costs.kind, cumulative).items()
+        for width, count in draft_steps(costs.kind, cumulative, costs.heads).items()
     ]
     verify = _at(costs.verify_by_width, len(cumulative) + 1, "verify pass")
     return combined([(1.0, verify), *draft, (1.0, costs.search), (1.0, costs.rest)])

@@ -10,18 +10,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from statistics import fmean
+
+import numpy as np
 
 from ..record.records import Round
 from .acceptance import count_rounds
 from .economics import DrafterKind, draft_steps, drafter_kind, round_steps
+from .event_rows import Ns, chosen, column_of, joined, mean, ns_of
 from .numbers import MS
 from .parts import part_from
 from .prediction import Prediction, PredictionError, PredictionFacts, PredictionParts, explain, predict
 from .readings import Samples, waited_for
 from .spans import Pipelined, Span, Synchronous, combined, ratio
 from .statistics import Interval
-from .visits import Segment, Setting
+from .visits import Segment, Setting, tokens_per_ns
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,23 +42,29 @@ class Timed:
         """What kind of drafter it is."""
         return drafter_kind(self.setting.drafter, self.setting.adaptive)
 
+    def steps(self, cumulative: Sequence[float]) -> dict[int, float]:
+        """Drafter steps of a round at an acceptance, by width."""
+        return draft_steps(self.kind, cumulative, self.setting.heads or 1)
+
     def verify(self) -> Span[Synchronous] | None:
         """T_verify over the widths that occur, each timed alone; a width without probes comes from split rounds."""
         terms = []
         for width, share in shares_by_width(self.splits).items():
-            own = _at(self.verify_widths, width) or _mean([e.verify_ns for e in self.splits if e.width == width])
+            own = _at(self.verify_widths, width) or _mean(
+                chosen(self.splits, column_of(self.splits, "width") == width), "verify_ns"
+            )
             if own is None:
-                return _mean([e.verify_ns for e in self.splits])
+                return _mean(self.splits, "verify_ns")
             terms.append((share, own))
         return combined(terms)
 
     def draft(self, cumulative: Sequence[float]) -> Span[Synchronous] | None:
         """T_draft at an acceptance, catch-up included; from split rounds where steps were not timed alone."""
-        steps = draft_steps(self.kind, cumulative)
+        steps = self.steps(cumulative)
         terms = [(count, _at(self.draft_widths, width)) for width, count in steps.items()]
         known = [(count, own) for count, own in terms if own is not None]
         if not terms or len(known) < len(terms):
-            return _mean([e.draft_ns for e in self.splits])
+            return _mean(self.splits, "draft_ns")
         return combined(known)
 
     def overlap_ms(self) -> float | None:
@@ -65,29 +73,33 @@ class Timed:
         return None if hidden is None else hidden.ms
 
     def _overlap(self) -> Span[Synchronous] | None:
-        k = self.setting.k
-        together, single, verify = (
-            self.rounds_together.span(),
-            _at(self.draft_widths, 1),
-            _at(self.verify_widths, k + 1),
-        )
-        if together is None or single is None or verify is None:
+        together, drafts = self.rounds_together.span(), self._drafts_after_none()
+        verify = _at(self.verify_widths, self.setting.k + 1)
+        if together is None or drafts is None or verify is None:
             return None
-        return combined([(1.0, verify), (float(k), single), (-1.0, together)])
+        return combined([(1.0, verify), *drafts, (-1.0, together)])
+
+    def _drafts_after_none(self) -> list[tuple[float, Span[Synchronous]]] | None:
+        """The steps of a round after one that accepted nothing, as rounds timed together are; None: not all timed."""
+        k = self.setting.k
+        steps = self.steps((0.0,) * k) or {1: float(k)}
+        timed = [(count, _at(self.draft_widths, width)) for width, count in steps.items()]
+        known = [(count, own) for count, own in timed if own is not None]
+        return known if len(known) == len(timed) else None
 
     def verify_beside_draft(self) -> Span[Synchronous] | None:
         """T_verify less what it hides behind the draft: what a free round pays for it."""
         verify, hidden = self.verify(), self._overlap()
         if verify is None or hidden is None:
             return verify
-        together, single = self.rounds_together.span(), _at(self.draft_widths, 1)
-        assert together is not None and single is not None
-        return combined([(1.0, together), (-float(self.setting.k), single)])
+        together, drafts = self.rounds_together.span(), self._drafts_after_none()
+        assert together is not None and drafts is not None
+        return combined([(1.0, together), *((-count, own) for count, own in drafts)])
 
     def catch_up_ms(self, cumulative: Sequence[float]) -> float | None:
         """What the draft costs beyond k steps one position wide, in ms."""
         single = _at(self.draft_widths, 1)
-        steps = draft_steps(self.kind, cumulative)
+        steps = self.steps(cumulative)
         widths = [(count, _at(self.draft_widths, width)) for width, count in steps.items()]
         if single is None or not steps or any(own is None for _, own in widths):
             return None
@@ -96,7 +108,7 @@ class Timed:
 
 def cumulative_of(splits: Sequence[Round], k: int) -> tuple[float, ...]:
     """Share of rounds that accepted at least i drafts, i = 1 … k."""
-    counts = count_rounds([(e.drafted, e.accepted) for e in splits])
+    counts = count_rounds(np.stack((column_of(splits, "drafted"), column_of(splits, "accepted")), axis=1))
     shares = [c.estimate for c in counts.cumulative]
     return tuple(shares[:k]) + (0.0,) * (k - len(shares))
 
@@ -109,11 +121,12 @@ def at_full_acceptance(timed: Timed) -> tuple[Interval | None, float | None]:
     splits, k = timed.splits, timed.setting.k
     if len(splits) < 2 or k == 0:
         return None, None
-    rest = _mean([(e.rest_ns or 0) - (e.rewind_ns or 0) for e in splits])
+    rests, rewinds = (np.maximum(column_of(splits, name), 0) for name in ("rest_ns", "rewind_ns"))
+    rest = waited_for(Ns(rests - rewinds)).span()
     verify, draft = timed.verify_beside_draft(), timed.draft((1.0,) * k)
     if verify is None or draft is None or rest is None:
         return None, None
-    most = fmean(e.drafted for e in splits) + 1
+    most = mean(column_of(splits, "drafted")) + 1
     return round_steps(combined([(1.0, verify), (1.0, draft), (1.0, rest)]), timed.decode), most
 
 
@@ -126,20 +139,19 @@ def forecast(
     number for both and the error is that of T_round.
     """
     both = [s for s in pairs if s.splits]
-    splits = [e for s in both for e in s.splits]
-    free = [e for s in both for e in s.rounds]
+    splits, free = joined(s.splits for s in both), joined(s.rounds for s in both)
     if len(splits) < 2 or len(free) < 2:
         return None, None, ()
     cumulative = cumulative_of(splits, timed.setting.k)
-    verify, draft, rest = timed.verify_beside_draft(), timed.draft(cumulative), _mean([e.rest_ns for e in splits])
-    measured_round = _mean([e.round_ns for e in free])
+    verify, draft, rest = timed.verify_beside_draft(), timed.draft(cumulative), _mean(splits, "rest_ns")
+    measured_round = _mean(free, "round_ns")
     if verify is None or draft is None or rest is None or measured_round is None:
         return None, None, ()
-    tokens = part_from([float(e.tokens) for e in splits])
+    tokens = part_from(column_of(splits, "tokens").astype(float))
     prediction = predict(PredictionParts(draft, verify, rest, tokens, timed.decode))
     # On logs, because a t interval over a few unsteady rounds can reach below zero.
     slower = ratio(measured_round, combined([(1.0, draft), (1.0, verify), (1.0, rest)]))
-    measured = sum(e.tokens for e in free) / sum(e.round_ns for e in free) * 1e9
+    measured = tokens_per_ns(free) * 1e9
     predicted = prediction.tokens_per_second.estimate
     off = predicted / measured / slower.estimate
     error = PredictionError(predicted, measured, predicted / measured - 1, slower.low * off - 1, slower.high * off - 1)
@@ -149,35 +161,36 @@ def forecast(
 def split_cost(pairs: Sequence[Segment]) -> float | None:
     """Split round ÷ free round of the same segments − 1: what the fences cost."""
     both = [s for s in pairs if s.splits]
-    splits = [e.round_ns for s in both for e in s.splits]
-    free = [e.round_ns for s in both for e in s.rounds]
-    return fmean(splits) / fmean(free) - 1 if splits and free else None
+    splits, free = joined(s.splits for s in both), joined(s.rounds for s in both)
+    if not len(splits) or not len(free):
+        return None
+    return mean(column_of(splits, "round_ns")) / mean(column_of(free, "round_ns")) - 1
 
 
 def shares_by_width(rounds: Sequence[Round]) -> dict[int, float]:
     """Share of rounds by the width of their verify pass."""
-    counts: dict[int, float] = {}
-    for e in rounds:
-        counts[e.width] = counts.get(e.width, 0.0) + 1 / len(rounds)
-    return counts
+    if not len(rounds):
+        return {}
+    widths, firsts, counts = np.unique(column_of(rounds, "width"), return_index=True, return_counts=True)
+    return {int(widths[i]): int(counts[i]) / len(rounds) for i in np.argsort(firsts)}
 
 
 def _differences(splits: Sequence[Round], free: Sequence[Round], rest: Span[Synchronous]) -> PredictionFacts:
-    split_mean, free_mean = fmean(e.round_ns for e in splits), fmean(e.round_ns for e in free)
+    split_mean, free_mean = mean(column_of(splits, "round_ns")), mean(column_of(free, "round_ns"))
     return PredictionFacts(
         split_rounds=len(splits),
         free_rounds=len(free),
         split_share_by_width=shares_by_width(splits),
         free_share_by_width=shares_by_width(free),
-        split_context=fmean(e.context for e in splits),
-        free_context=fmean(e.context for e in free),
+        split_context=mean(column_of(splits, "context")),
+        free_context=mean(column_of(free, "context")),
         rest_share=rest / Span(split_mean * MS, Synchronous),
         fence_cost=split_mean / free_mean - 1,
     )
 
 
-def _mean(values_ns: Sequence[int | None]) -> Span[Synchronous] | None:
-    return waited_for(values_ns).span()
+def _mean(rounds: Sequence[Round], name: str) -> Span[Synchronous] | None:
+    return waited_for(ns_of(rounds, name)).span()
 
 
 def _at(by_width: Mapping[int, Samples[Synchronous]], width: int) -> Span[Synchronous] | None:

@@ -9,6 +9,7 @@ from typing import Literal, cast
 import mlx.core as mx
 
 from ...engine.decode import Generation
+from ...engine.kv_quantisation import quantise_caches
 from ...engine.trees import named_arrays
 
 # A pass of another width adds in another order, so logits differ by some units of the dtype's last place.
@@ -50,6 +51,8 @@ def _logits_at(generation: Generation, tokens: Sequence[int]) -> mx.array:
     for token in (generation.tokens[-1], *tokens):
         logits = generation.target.logits(mx.array([[token]]), generation.cache)
         mx.eval(logits)
+        if generation.kv is not None:
+            quantise_caches(generation.cache, generation.kv)
     return logits[0, -1].astype(mx.float32)
 
 

@@ -7,11 +7,14 @@ from dataclasses import dataclass
 
 import mlx.core as mx
 
-from ...engine.accept import greedy_choices
+from ...engine.accept import GREEDY_MATCH, AcceptanceRule
 from ...engine.cache import arrays_of
-from ...engine.decode import Generation, verify
+from ...engine.decode import Generation, target_pass
 from ...engine.drafters import Drafter
+from ...engine.drafters.protocol import Draft
+from ...engine.models import logit_count
 from ...engine.rewind import rewind
+from ...engine.verify_policies import Policy, one_pass
 from .restoring import as_before
 
 Clock = Callable[[], int]
@@ -32,22 +35,47 @@ class Pass:
         return self.build_ns + self.eval_ns
 
 
-def verify_pass(generation: Generation, tokens: Sequence[int], clock: Clock) -> Pass:
-    """Time one target pass over `tokens`, then take the cache back to where it was.
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """How a loop makes its verify passes and what it reads off them: by default as greedy rounds in one pass do.
 
-    As in a round: the positions' own choices are evaluated, and the caches
-    take the positions in.
+    `drawn`: drafts come with what they were drawn from, which rejection sampling reads too.
+    """
+
+    policy: Policy = one_pass
+    rule: AcceptanceRule = GREEDY_MATCH
+    keep_hidden: bool = False
+    drawn: bool = False
+
+
+PLAIN = Manner()
+
+
+def verify_pass(generation: Generation, tokens: Sequence[int], clock: Clock, manner: Manner = PLAIN) -> Pass:
+    """Time one target pass over `tokens`, all but the first as drafts, then take the cache back to where it was.
+
+    As in a round: the rule's answer is evaluated, and the caches take the
+    positions in. Drawn drafts are taken to come from a flat distribution;
+    what is computed does not depend on which.
     """
     cache = generation.cache
     positions = mx.array(list(tokens))[None]
-    mx.eval(positions, arrays_of(cache))
+    draft = Draft(positions[0, 1:], 0, _flat(generation, len(tokens) - 1) if manner.drawn else None)
+    mx.eval(positions, draft.tokens, draft.probabilities, arrays_of(cache))
     with as_before(cache):
         began = clock()
-        choices = greedy_choices(generation.target.logits(positions, cache))
+        _, logits = manner.policy(generation.target, positions, cache, manner.keep_hidden)
+        answer = manner.rule.ask(logits, draft, generation.context + 1)
         built = clock()
-        mx.eval(choices)
+        mx.eval(answer)
         ended = clock()
     return Pass(len(tokens), generation.context, built - began, ended - built)
+
+
+def _flat(generation: Generation, drafts: int) -> mx.array | None:
+    """The same probability for every token, [drafts, vocabulary]; None for no drafts."""
+    size = logit_count(generation.target)
+    return mx.full((drafts, size), 1 / size) if drafts else None
 
 
 def drafter_pass(drafter: Drafter, tokens: Sequence[int], context: int, clock: Clock) -> Pass | None:
@@ -63,7 +91,7 @@ def drafter_pass(drafter: Drafter, tokens: Sequence[int], context: int, clock: C
     return Pass(len(tokens), context, built - began, ended - built)
 
 
-def round_pass(generation: Generation, drafter: Drafter, k: int, clock: Clock) -> Pass:
+def round_pass(generation: Generation, drafter: Drafter, k: int, clock: Clock, manner: Manner = PLAIN) -> Pass:
     """Time a draft of k tokens and its verify pass in one go, as a free round plays them, and accept nothing.
 
     The target's cache is taken back; the drafter has seen one token more
@@ -74,9 +102,10 @@ def round_pass(generation: Generation, drafter: Drafter, k: int, clock: Clock) -
     mx.eval(arrays_of(cache))
     began = clock()
     draft = drafter.draft(generation.tokens, k)
-    hidden, choices = verify(generation, draft.tokens, drafter.needs_hidden)
+    hidden, logits = target_pass(generation, draft.tokens, drafter.needs_hidden, manner.policy)
+    answer = manner.rule.ask(logits, draft, generation.context + 1)
     built = clock()
-    mx.eval(choices)
+    mx.eval(answer)
     ended = clock()
     width = len(draft.tokens.tolist()) + 1  # type: ignore[arg-type]
     rewind(cache, width, 0)

@@ -186,7 +186,7 @@ class OwnLoop:
             self._advance(run, made)
 
     def verify(self, width: int, ns: float) -> None:
-        """One target pass over `width` positions, timed by itself with a wait."""
+        """One target pass over `width` positions, read as the rounds read theirs, timed by itself with a wait."""
         self._probe("verify", width, ns)
 
     def draft(self, width: int, ns: float) -> None:
@@ -234,7 +234,8 @@ class OwnLoop:
 
     def _probe(self, part: str, width: int, ns: float) -> None:
         with self._guarded():
-            run = self._runs.current
+            run, setting = self._runs.current, self._runs.setting
+            drawn = part == "verify" and setting.temperature > 0
             made = Probe(
                 t_ns=self._file.now_ns(),
                 ruler="whole",
@@ -243,6 +244,7 @@ class OwnLoop:
                 context=self._runs.context,
                 samples_ns=(_whole(ns),),
                 run=None if run is None else run.number,
+                rule=setting.rule if drawn else None,
             )
             self._append(made)
 

@@ -10,7 +10,9 @@ from ...engine.limits import checked_draft_length
 
 DEFAULT_TOKENS = 64
 BLOCKS_DUTY = 0.2
+PROBES_DUTY = 0.15
 ONE_PASS = "one pass"
+COMPILED = "compiled"
 RULES = ("greedy", "rejection", "exact")
 
 
@@ -44,8 +46,9 @@ class Plan:
     """One recording. `tokens` are for each prompt and pass; `split`, `duty` and `blocks_duty` are shares of time.
 
     `rule` is greedy, rejection or exact; None is greedy at temperature 0 and rejection sampling above. `policy` is how
-    verify passes are made. `adaptive` lets each round choose its k, up to this one. `system` goes before every prompt
-    in the chat template, and `stop` are texts of tokens that end an answer besides the model's own.
+    verify passes are made. Keys and values are quantised from position `kv_start` on. `adaptive` lets each round choose
+    its k, up to this one. `system` goes before every prompt in the chat template, and `stop` are texts of tokens that
+    end an answer besides the model's own. `prompt_cache` is a file that every prompt goes on from.
     """
 
     model: str = "bundled"
@@ -59,7 +62,7 @@ class Plan:
     budget: Budget = Budget()
     seed: int = 0
     split: float = 0.5
-    duty: float = 0.15
+    duty: float = PROBES_DUTY
     blocks_duty: float = BLOCKS_DUTY
     widest: int = 16
     keep_text: bool = True
@@ -74,10 +77,12 @@ class Plan:
     min_p: float = 0.0
     policy: str = ONE_PASS
     kv_bits: int | None = None
+    kv_start: int = 0
     adaptive: bool = False
     mtp_sees_prompt: bool = True
     system: str | None = None
     stop: tuple[str, ...] = ()
+    prompt_cache: str | None = None
 
     def checked(self) -> Plan:
         """This plan, or PlanError with what to change."""
@@ -94,6 +99,12 @@ class Plan:
             raise PlanError(f"--rule {self.rule} draws tokens, so it needs a --temperature above 0.")
         if self.rule == "greedy" and self.temperature > 0:
             raise PlanError("--rule greedy draws nothing: leave --temperature out, or choose rejection or exact.")
+        if self.kv_start and self.kv_bits is None:
+            raise PlanError("--kv-start says from where keys and values are quantised: name --kv-bits too.")
+        if self.kv_bits is not None and self.policy == COMPILED:
+            raise PlanError("--policy compiled needs keys and values as they are: leave --kv-bits out, or the policy.")
+        if self.prompt_cache is not None and self.system:
+            raise PlanError("--system comes before the prompt cache: give it to specview cache-prompt instead.")
         if not all(0 <= share <= 1 for share in (self.split, self.duty, self.blocks_duty)):
             raise PlanError("Shares of time lie between 0 and 1.")
         return self
@@ -114,11 +125,14 @@ class Plan:
         if self.policy != ONE_PASS:
             parts.append(f"verify in {self.policy}")
         if self.kv_bits:
-            parts.append(f"{self.kv_bits}-bit keys and values")
+            since = f" from position {self.kv_start}" if self.kv_start else ""
+            parts.append(f"{self.kv_bits}-bit keys and values{since}")
         if self.adaptive:
             parts.append("adaptive k")
         if not self.mtp_sees_prompt:
             parts.append("MTP cache without the prompt")
+        if self.prompt_cache is not None:
+            parts.append(f"behind the prompt cache {self.prompt_cache.rsplit('/', 1)[-1]}")
         return "".join(f"{part}, " for part in parts)
 
     def drafter_name(self) -> str:

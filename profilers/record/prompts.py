@@ -103,13 +103,21 @@ def _from_file(path: Path) -> tuple[Prompt, ...]:
     return tuple(prompt for prompt in prompts if prompt.text)
 
 
-def tokens_of(prompt: Prompt, encode: Sequence[int], longest: int) -> list[int]:
-    """The prompt's token ids, refused when there are none or more than the run's context allows."""
+def tokens_of(prompt: Prompt, encode: Sequence[int], longest: int, can_grow: bool = True) -> list[int]:
+    """The prompt's token ids, refused when there are none or more than the run's context allows.
+
+    `can_grow` is whether the model reads more than the run's context.
+    """
     if not encode:
         raise PromptError(f"Prompt {prompt.index} of {prompt.suite} has no tokens: write some text into it.")
     if len(encode) > longest:
+        advice = (
+            "shorten it, ask for fewer --tokens, or raise --context"
+            if can_grow
+            else "the model reads no longer text, so shorten it, or ask for fewer --tokens"
+        )
         raise PromptError(
             f"Prompt {prompt.index} of {prompt.suite} has {len(encode)} tokens, more than the "
-            f"{max(0, longest)} this run has room for: shorten it, ask for fewer --tokens, or raise --context."
+            f"{max(0, longest)} this run has room for: {advice}."
         )
     return list(encode)

@@ -6,6 +6,7 @@ import random
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any, Protocol, TextIO
 
 import mlx.core as mx
@@ -17,7 +18,7 @@ from ...engine.drafters import Drafter
 from ...engine.drafters.adaptive import AdaptiveDrafter, adaptive
 from ...engine.drafters.choose import choose_drafter
 from ...engine.drafters.fixed import FixedAcceptance
-from ...engine.drafters.mtp import MtpDrafter
+from ...engine.drafters.mtp import MtpDrafter, head_count
 from ...engine.errors import SpecviewError
 from ...engine.kv_quantisation import KvQuantisation, check_quantisable
 from ...engine.models import first_line, load_target
@@ -31,10 +32,12 @@ from ..measure.load import LoadMeter
 from ..measure.schedule import SplitTurns, segment_tokens
 from . import records
 from .facts import header_of
-from .plan import Budget, Plan, PlanError
+from .plan import COMPILED, Budget, Plan, PlanError
 from .privacy import without_paths
-from .probing import Probing
+from .probing import Probing, manner_words
+from .prompt_beginning import Beginning, open_beginning, rendered
 from .prompts import Prompt, load_prompts, tokens_of
+from .room import RECORDED_COPIES, can_grow, check_room, longest_text
 from .segments import Interrupted, Segments, Stretch, Text
 from .steering import Command, Steering, changed_plan
 from .store import SessionStore
@@ -43,6 +46,7 @@ from .teaching import teach
 Clock = Callable[[], int]
 COOLING_SHARE = 0.1
 TEXTS_PER_SEED = 1_000_003  # prompts of one seed draw random numbers of their own
+USUAL_LONGEST = 4096  # positions a text may reach where nobody says
 TOLD_FROM = 2048  # positions of a prompt that take long enough to tell how far it is
 
 
@@ -82,13 +86,19 @@ class Recorder:
         self._prompts = load_prompts(plan.prompts, stdin)[: plan.limit]
         watcher.loading(f"model {plan.model.rstrip('/').rsplit('/', 1)[-1]}")
         self.target = load_target(plan.model, plan.dtype, plan.trust_remote_code)
+        self._beginning = None if plan.prompt_cache is None else open_beginning(plan.prompt_cache, self.target)
+        self.plan = plan = _as_cached(self.plan, self._beginning)
+        self._kv = _kv_of(plan, self._beginning)
+        if plan.context is not None:
+            available_bytes = LoadMeter().sample().memory_available_bytes
+            check_room(self.target, plan.context, self._kv, available_bytes, copies=RECORDED_COPIES)
         watcher.loading(f"drafter {plan.drafter_name()}")
         self.drafter = self._chosen(plan)
         self._check_rule(plan, self.drafter)
-        self._kv = None if plan.kv_bits is None else KvQuantisation(bits=plan.kv_bits)
         if self._kv is not None:
             check_quantisable(self.target, self._kv)
         self._policy = self._policy_of(plan)
+        self._manner = manner_words(plan)
         self._stops = self._stop_ids()
         self._texts = self._tokenised(self._prompts)
         self._random = random.Random(plan.seed)
@@ -107,6 +117,8 @@ class Recorder:
         )
         if isinstance(drafter, MtpDrafter):
             drafter.sees_prompt = plan.mtp_sees_prompt
+        if isinstance(drafter, FixedAcceptance):
+            drafter.kv = self._kv
         return adaptive(drafter, plan.k) if plan.adaptive else drafter
 
     def _policy_of(self, plan: Plan) -> Policy:
@@ -123,16 +135,20 @@ class Recorder:
                 f"{plan.drafter_name()} is right with a chosen chance about text that it foresees, and drawn text "
                 "cannot be foreseen: choose the rule greedy, or another draft."
             )
+        if isinstance(_own(drafter), FixedAcceptance) and self._beginning and self._beginning.cached.tokens is None:
+            raise PlanError(
+                f"{plan.drafter_name()} must foresee the text, and the prompt cache does not name its tokens: make one "
+                "with specview cache-prompt, or choose another draft."
+            )
 
     def _new_probing(self) -> Probing:
-        return Probing(self.plan, self.target, self._append, self._now, self._random, self._clock)
+        heads = head_count(_own(self.drafter))
+        return Probing(self.plan, self.target, self._append, self._now, self._random, self._clock, heads)
 
     @property
     def longest(self) -> int:
-        """Positions a text may reach: the model's own limit, 4096 where it names none or more."""
-        own = self.target.config.get("max_position_embeddings")
-        limit = min(own, 4096) if isinstance(own, int) else 4096
-        return min(limit, self.plan.context or limit)
+        """Positions a text may reach: the plan's context, else 4096, or the model's own limit where that is less."""
+        return longest_text(self.target, self.plan.context, USUAL_LONGEST)
 
     def _tokenised(self, prompts: Sequence[Prompt]) -> list[Text]:
         segment = segment_tokens(self.plan.k)
@@ -140,16 +156,21 @@ class Recorder:
         room = self.longest - generated - self.plan.k - self.plan.widest
         texts = []
         for number, prompt in enumerate(prompts):
-            ids = tokens_of(prompt, self._encoded(prompt.text), room)
+            ids = tokens_of(prompt, self._encoded(prompt.text), room, can_grow(self.target, self.longest))
             texts.append(Text(number, prompt, ids, len(ids), len(ids) + self.plan.tokens))
+        positions = max((text.prompt_tokens for text in texts), default=0) + self.longest - room
+        available_bytes = LoadMeter().sample().memory_available_bytes
+        check_room(self.target, positions, self._kv, available_bytes, self.drafter, RECORDED_COPIES)
         return texts
 
     def _encoded(self, text: str) -> list[int]:
         tokenizer, system = self.target.tokenizer, self.plan.system
+        if self._beginning is not None:
+            return self._beginning.tokens(text, self.plan.chat)
         if self.plan.chat and getattr(tokenizer, "chat_template", None):
             messages = [{"role": "system", "content": system}] if system else []
             messages.append({"role": "user", "content": text})
-            ids: list[int] = tokenizer.apply_chat_template(messages, add_generation_prompt=True, return_dict=False)
+            ids: list[int] = rendered(self.target, messages, add_generation_prompt=True, return_dict=False)
             return ids
         return list(tokenizer.encode(f"{system}\n\n{text}" if system else text))
 
@@ -173,6 +194,7 @@ class Recorder:
         try:
             self._append(header_of(self.plan, self.target, self.drafter, time.time_ns()))
             self._note_synthetic()
+            self._note_beginning()
             self._calibrate()
             ended = self._run_all()
             if ended is not None:
@@ -207,7 +229,7 @@ class Recorder:
         self._store.append(record)
         self._seen.append(record)
         if isinstance(self.drafter, AdaptiveDrafter):
-            teach(self.drafter, record)
+            teach(self.drafter, record, self._manner)
 
     def _note_synthetic(self) -> None:
         """Put on record that a drafter's acceptance says nothing about any real one's."""
@@ -217,6 +239,12 @@ class Recorder:
                 "nothing."
             )
             self._append(records.Note(t_ns=self._now(), text=text, tags=("synthetic",)))
+
+    def _note_beginning(self) -> None:
+        """Put on record which prompt cache the texts go on from, and whether the draft has seen it."""
+        if self._beginning is not None:
+            text = self._beginning.sentence(self.drafter)
+            self._append(records.Note(t_ns=self._now(), text=text, tags=("prompt cache",)))
 
     def _calibrate(self) -> None:
         self._load = LoadMeter()
@@ -321,8 +349,10 @@ class Recorder:
             self._append(records.Note(t_ns=self._now(), text=without_paths(str(error)), tags=("refused",)))
             return False
         self.plan, self.drafter, self._policy, self._texts = wish, drafter, policy, texts
+        self._manner = manner_words(wish)
         if command.drafter:
             self._note_synthetic()
+            self._note_beginning()
         for text in texts:
             if text.ended:  # under other settings it starts again
                 text.tokens, text.shown, text.segment, text.ended = text.tokens[: text.prompt_tokens], 0, 0, False
@@ -379,10 +409,12 @@ class Recorder:
 
     def _started(self, text: Text, rule: AcceptanceRule) -> Generation:
         """Read a text into new caches, chunk by chunk; the drafter sees it too."""
-        cache = new_cache(self.target, self.longest)
+        beginning = self._beginning
+        read = 0 if beginning is None else beginning.positions
+        cache = new_cache(self.target, self.longest) if beginning is None else beginning.caches(self.longest)
         reading = read_prompt(
             self.target,
-            text.tokens[:-1],
+            text.tokens[read:-1],
             cache,
             keep_hidden=self.drafter.needs_hidden,
             going=self._told_of_reading,
@@ -391,8 +423,9 @@ class Recorder:
         if not reading.finished:
             raise Interrupted(self._steering.poll() or Command("stop", reason="asked to stop"))
         self.drafter.sampling = rule.sampling
-        self.drafter.begin(text.tokens, reading.hidden)
-        return Generation(self.target, list(text.tokens), cache)
+        known = 0 if beginning is None else beginning.first_known(self.drafter)
+        self.drafter.begin(text.tokens[known:], reading.hidden)
+        return Generation(self.target, list(text.tokens), cache, self._kv)
 
     def _told_of_reading(self, read: int, total: int) -> bool:
         """Tell of a long prompt, and go on unless a command waits."""
@@ -446,6 +479,34 @@ class Recorder:
                     remedy="Let the machine cool, and close what else runs.",
                 )
             )
+
+
+def _as_cached(plan: Plan, beginning: Beginning | None) -> Plan:
+    """The plan with keys and values kept as the prompt cache has them; raises PlanError where it asks for others."""
+    kept = None if beginning is None else beginning.cached.kv
+    if beginning is None or kept is None:
+        return plan
+    if plan.kv_bits not in (None, kept.bits):
+        raise PlanError(
+            f"The prompt cache keeps keys and values in {kept.bits} bits: leave --kv-bits out, or make it anew."
+        )
+    if plan.kv_start > beginning.positions:
+        raise PlanError("The prompt cache is quantised already: leave --kv-start out, or make it anew.")
+    if plan.policy == COMPILED:
+        raise PlanError(
+            f"The prompt cache keeps keys and values in {kept.bits} bits, and --policy compiled needs them as they "
+            "are: leave the policy out, or make it anew."
+        )
+    return replace(plan, kv_bits=kept.bits)
+
+
+def _kv_of(plan: Plan, beginning: Beginning | None) -> KvQuantisation | None:
+    """How keys and values are kept: in groups as a prompt cache has them, else as mlx-lm makes them."""
+    if plan.kv_bits is None:
+        return None
+    kept = None if beginning is None else beginning.cached.kv
+    asked = KvQuantisation(bits=plan.kv_bits, start=plan.kv_start)
+    return asked if kept is None else replace(asked, group_size=kept.group_size)
 
 
 def _sampling(plan: Plan, seed: int = 0) -> Sampling | None:

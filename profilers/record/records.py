@@ -104,7 +104,8 @@ class Run:
     """One stretch with one arm, drafter, k, prompt and sampling; rounds and steps name it by `run`.
 
     `rule` is the acceptance rule in words. `policy` is how verify passes are made where not in one pass, `kv_bits` how
-    keys and values are quantised where they are; `adaptive`: k is the longest draft, and each round chooses its own.
+    keys and values are quantised where they are, from position `kv_start` on where not from the first; `adaptive`: k
+    is the longest draft, and each round chooses its own. `heads` is how many MTP heads draft where they are several.
     """
 
     run: int
@@ -122,6 +123,8 @@ class Run:
     policy: str | None = None
     kv_bits: int | None = None
     adaptive: bool = False
+    kv_start: int | None = None
+    heads: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +189,8 @@ class Probe:
     says whether the copies under a slope went round the layers (cycled) or stayed at one (hot); `cached` whether
     their weights fit the last-level cache. `detail` tells kinds of one category apart (gated delta, sliding window,
     router …). `submit_ns` is the time until `async_eval` gave back, a part of `eval_ns`. `batch` is how many sequences
-    the pass served at once, each over `width` positions; None is one, as 1 is.
+    the pass served at once, each over `width` positions; None is one, as 1 is. `policy` is how a verify pass was made
+    where not in one pass, `rule` the acceptance rule whose answer was read off it where not the likeliest tokens.
     """
 
     t_ns: int
@@ -211,6 +215,8 @@ class Probe:
     detail: str | None = None
     submit_ns: tuple[int, ...] | None = None
     batch: int | None = None
+    policy: str | None = None
+    rule: str | None = None
 
     @property
     def of_many(self) -> bool:

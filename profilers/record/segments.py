@@ -11,6 +11,8 @@ from ...engine.accept import GREEDY_MATCH, AcceptanceRule
 from ...engine.cache import Snapshot, restore, take_snapshot
 from ...engine.decode import Generation, decode, settle_cache, speculate, splitting
 from ...engine.drafters import Drafter
+from ...engine.drafters.adaptive import AdaptiveDrafter
+from ...engine.drafters.mtp import head_count
 from ...engine.events import Round, Step
 from ...engine.probe import FreeProbe, Probe
 from ...engine.verify_policies import ONE_PASS, Policy, one_pass
@@ -81,6 +83,12 @@ class Stretch:
     rule: AcceptanceRule = GREEDY_MATCH
     policy: Policy = one_pass
     stop_ids: frozenset[int] = frozenset()
+
+    @property
+    def heads(self) -> int:
+        """How many MTP heads draft, each with a step of its own; 1 for all other drafters."""
+        drafter = self.drafter
+        return head_count(drafter.drafter if isinstance(drafter, AdaptiveDrafter) else drafter)
 
     def moment(self) -> Moment:
         """Where the generation and the drafter are now."""
@@ -185,6 +193,8 @@ class Segments:
                 min_p=plan.min_p or None,
                 policy=None if plan.policy == ONE_PASS or arm == "plain" else plan.policy,
                 kv_bits=plan.kv_bits,
+                kv_start=plan.kv_start or None,
+                heads=None if arm == "plain" or stretch.heads == 1 else stretch.heads,
                 adaptive=plan.adaptive and arm != "plain",
                 seed=plan.seed,
                 prompt=records.PromptFacts(

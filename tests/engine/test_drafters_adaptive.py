@@ -89,6 +89,10 @@ def test_catch_up_is_paid_after_full_acceptance_by_a_draft_model_and_always_by_a
     assert draft_ns(costs, (0.5, 0.25), False) == pytest.approx(2 * 10 + 0.25 * 4)
     assert draft_ns(costs, (0.5, 0.25), True) == pytest.approx(0.5 * 10 + 0.25 * 14 + 0.25 * 20 + 10)
     assert draft_ns(costs, (), True) == 0.0
+    several = DraftingCosts(step_ns_by_width={1: 10.0, 2: 14.0, 3: 20.0, 4: 30.0})
+    two_heads = 0.5 * (10 + 14) + 0.25 * (14 + 20) + 0.25 * (20 + 30)
+    assert draft_ns(several, (0.5, 0.25), True, 2) == pytest.approx(two_heads)
+    assert draft_ns(several, (0.5, 0.25), True, 3) == pytest.approx(two_heads)
 
 
 def test_a_drafter_without_steps_costs_its_search():

@@ -8,11 +8,13 @@ import pytest
 from drafted_text import PROMPT, TINY, mean_tokens, plain_text, rounds_with, text_of
 from tiny_models import tiny_target
 
-from specview.engine.cache import cache_bytes
-from specview.engine.decode import speculate, start
+from specview.engine.cache import cache_bytes, new_cache
+from specview.engine.decode import Generation, speculate, start
 from specview.engine.drafters import fixed as module
 from specview.engine.drafters.fixed import FixedAcceptance, FixedError
+from specview.engine.kv_quantisation import KvQuantisation
 from specview.engine.probe import FreeProbe
+from specview.engine.prompt_cache import read_prompt
 from specview.engine.sampling import Sampling
 
 COUNT = 14
@@ -48,6 +50,19 @@ def test_certain_drafts_are_all_kept_and_impossible_ones_none(model_type, k):
     assert {r.accepted for r in sure} == {k}
     assert mean_tokens(sure) == k + 1
     assert {(len(r.drafted), r.accepted) for r in never} == {(k, 0)}
+
+
+def test_what_is_foreseen_is_what_quantised_keys_and_values_write(bundled):
+    prompt = bundled.tokenizer.encode("def merge(a, b):\n    result = []\n")
+    kv = KvQuantisation(bits=4)
+    caches = new_cache(bundled, 512)
+    read_prompt(bundled, prompt[:-1], caches, kv=kv)
+    drafter = FixedAcceptance(bundled, 1.0, longest=512)
+    drafter.kv = kv
+    drafter.begin(prompt, None)
+    generation = Generation(bundled, list(prompt), caches, kv)
+    rounds = list(speculate(generation, drafter, 2, 60, FreeProbe(lambda: 0)))
+    assert {r.accepted for r in rounds} == {2} and drafter.looked_ahead_in_rounds == 0
 
 
 @pytest.mark.parametrize(("p", "k"), [(0.3, 2), (0.7, 4), (0.9, 6)])

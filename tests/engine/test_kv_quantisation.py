@@ -9,8 +9,9 @@ from mlx_lm.generate import generate_step
 from mlx_lm.models.cache import KVCache, QuantizedKVCache
 from tiny_models import tiny_target
 
-from specview.engine.cache import arrays_of, new_cache, restore, take_snapshot
+from specview.engine.cache import arrays_of, new_cache, prefill, restore, take_snapshot
 from specview.engine.decode import Generation, decode, speculate
+from specview.engine.drafters.choose import choose_drafter
 from specview.engine.drafters.lookup import PromptLookup
 from specview.engine.kv_quantisation import KvQuantisation, KvQuantisationError, check_quantisable, quantise_caches
 from specview.engine.probe import FreeProbe
@@ -87,3 +88,75 @@ def test_models_without_keys_and_values_are_refused_with_their_caches_name(model
 def test_bits_that_cannot_be_had_are_refused(asked):
     with pytest.raises(KvQuantisationError, match="choose bits from 2, 3, 4, 5, 6, 8"):
         KvQuantisation(**asked)
+
+
+def late_generation(target, prompt, after, longest=None):
+    """Quantised from `after` generated positions on."""
+    return quantised_from(target, prompt, KvQuantisation(bits=4, start=len(prompt) - 1 + after), longest)
+
+
+def quantised_from(target, prompt, kv, longest=None):
+    caches = new_cache(target, longest)
+    read_prompt(target, prompt[:-1], caches, kv=kv)
+    return Generation(target, list(prompt), caches, kv)
+
+
+@pytest.mark.parametrize("after", [1, 5, 9])
+def test_a_start_beyond_the_prompt_is_where_mlx_lm_has_it(bundled, prompt, after):
+    generation = late_generation(bundled, prompt, after)
+    ours = [s.token for s in decode(generation, 14, lambda: 0)]
+    theirs = generate_step(
+        mx.array(prompt),
+        bundled.model,
+        max_tokens=14,
+        kv_bits=4,
+        kv_group_size=64,
+        quantized_kv_start=generation.kv.start,
+    )
+    assert ours == [int(token) for token, _ in theirs]
+    assert any(type(c) is QuantizedKVCache for c in generation.cache)
+
+
+@pytest.mark.parametrize("drafter", ["lookup", "model", "mtp"])
+@pytest.mark.parametrize("after", [2, 3, 7])
+@pytest.mark.parametrize("k", [1, 4])
+def test_drafts_change_no_text_around_the_start_of_quantisation(bundled, prompt, drafter, after, k):
+    plain = [s.token for s in decode(late_generation(bundled, prompt, after), 16, lambda: 0)]
+    generation = late_generation(bundled, prompt, after)
+    chosen = choose_drafter(
+        {"model": "bundled"}.get(drafter, drafter), bundled, "float32", "float32", longest=len(prompt) + 40
+    )
+    chosen.begin(prompt, prompt_states(bundled, prompt) if chosen.needs_hidden else None)
+    rounds = list(speculate(generation, chosen, k, 16, FreeProbe(lambda: 0)))
+    assert [t for r in rounds for t in r.tokens][:16] == plain
+    start = generation.kv.start
+    assert all(r.context >= start or r.context + r.width <= start for r in rounds)
+    assert any(type(c) is QuantizedKVCache for c in generation.cache)
+
+
+def prompt_states(target, prompt):
+    return prefill(target, prompt[:-1], new_cache(target), keep_hidden=True)
+
+
+def test_a_snapshot_from_before_the_start_brings_the_unquantised_caches_back(bundled, prompt):
+    generation = late_generation(bundled, prompt, 3)
+    snapshot, tokens = take_snapshot(generation.cache), list(generation.tokens)
+    first = [s.token for s in decode(generation, 8, lambda: 0)]
+    kinds = [type(c) for c in generation.cache]
+    restore(generation.cache, snapshot)
+    generation.tokens[:] = tokens
+    assert QuantizedKVCache in kinds and all(type(c) is not QuantizedKVCache for c in generation.cache)
+    assert [s.token for s in decode(generation, 8, lambda: 0)] == first
+    assert [type(c) for c in generation.cache] == kinds
+
+
+def test_a_snapshot_from_after_the_start_brings_the_quantised_caches_back(bundled, prompt):
+    generation = late_generation(bundled, prompt, 3)
+    early = take_snapshot(generation.cache)
+    list(decode(generation, 8, lambda: 0))
+    late, tokens = take_snapshot(generation.cache), list(generation.tokens)
+    expected = [s.token for s in decode(generation, 4, lambda: 0)]
+    restore(generation.cache, early)
+    restore(generation.cache, late)
+    generation.tokens[:] = tokens
+    assert [s.token for s in decode(generation, 4, lambda: 0)] == expected

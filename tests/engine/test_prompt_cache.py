@@ -15,7 +15,7 @@ from specview.engine.decode import Generation, decode, speculate, start
 from specview.engine.drafters.lookup import PromptLookup
 from specview.engine.kv_quantisation import KvQuantisation
 from specview.engine.probe import FreeProbe
-from specview.engine.prompt_cache import PromptCacheError, load_prompt, read_prompt, save_prompt
+from specview.engine.prompt_cache import PromptCacheError, load_prompt, open_prompt, read_prompt, save_prompt
 from specview.engine.verify_policies import verify_policy
 
 PROMPT = [5, 17, 3, 60, 42, 8, 1, 33, 5, 17, 3]
@@ -153,6 +153,85 @@ def test_a_file_that_is_no_prompt_cache_is_a_sentence(tmp_path, content):
         load_prompt(path, tiny_target("llama"), PROMPT)
 
 
+def tampered(path, name, change):
+    """A copy of a file in which `change(arrays, metadata)` had its way."""
+    arrays, metadata = mx.load(str(path), return_metadata=True)
+    change(arrays, metadata)
+    mx.save_safetensors(str(path.with_name(name)), arrays, metadata)
+    return path.with_name(name)
+
+
+def number(suffix, value):
+    """Every scalar whose name ends so becomes `value`."""
+
+    def change(arrays, metadata):
+        arrays.update({k: mx.array(value) for k in arrays if k.endswith(suffix) and arrays[k].ndim == 0})
+
+    return change
+
+
+@pytest.mark.parametrize("token", ["Infinity", "NaN", "1e400", "1000000000000", "-5", "100000", "null", '"a"'])
+def test_tokens_that_the_model_does_not_have_are_refused(tmp_path, token):
+    target = tiny_target("llama")
+    path = tampered(
+        saved(tmp_path, target), "t.safetensors", lambda _, metadata: metadata.update({"0.tokens": f"[{token}]"})
+    )
+    with pytest.raises(PromptCacheError, match=r"t\.safetensors cannot be read as a prompt cache"):
+        load_prompt(path, target, PROMPT)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        number(".4", 0),
+        number(".4", 8),
+        number(".4", 4.0),
+        number(".3", 0),
+        number(".3", 32),
+        number(".2", 1_000_000_000),
+        number(".2", -3),
+        number(".2", 2.5),
+        lambda arrays, _: arrays.update({"3.1.2": mx.zeros((1, 2, 256, 2))}),
+        lambda arrays, _: arrays.update({"3.0.0": arrays["3.0.0"].astype(mx.float32)}),
+        lambda arrays, _: arrays.update({"0.0.0": mx.zeros((1, 3, 511))}),
+        lambda arrays, metadata: [arrays.pop(k) for k in list(arrays) if k.startswith("3.1")],
+        lambda _, metadata: metadata.update({"1.3": "make_prompt_cache"}),
+    ],
+)
+def test_a_quantised_cache_that_no_model_wrote_is_refused(tmp_path, bundled, change):
+    tokens = bundled.tokenizer.encode("def push(self, item):\n    return item\n")
+    path = saved(tmp_path, bundled, tokens[:-2], kv=KvQuantisation(bits=4))
+    with pytest.raises(PromptCacheError, match=r"t\.safetensors (does not fit|cannot be read)"):
+        load_prompt(tampered(path, "t.safetensors", change), bundled, tokens)
+
+
+@pytest.mark.parametrize("model_type", ["llama", "gemma3", "deepseek_v32", "llama4"])
+def test_places_outside_a_caches_buffers_are_refused(tmp_path, model_type):
+    target = tiny_target(model_type)
+    path = saved(tmp_path, target)
+    for value in (1_000_000_000, -3):
+        with pytest.raises(PromptCacheError, match=r"does not fit|cannot be read"):
+            load_prompt(tampered(path, "t.safetensors", number("2", value)), target, PROMPT)
+
+
+def test_a_name_that_asks_for_an_endless_list_is_refused(tmp_path):
+    target = tiny_target("llama")
+    path = saved(tmp_path, target)
+    for change in (
+        lambda _, metadata: metadata.update({"1.99999999999": "KVCache"}),
+        lambda arrays, _: arrays.update({"0.99999999999": mx.zeros(1)}),
+    ):
+        with pytest.raises(PromptCacheError, match="its names count further than it holds"):
+            load_prompt(tampered(path, "t.safetensors", change), target, PROMPT)
+
+
+def test_how_keys_and_values_are_quantised_is_in_the_file(tmp_path, bundled):
+    tokens = bundled.tokenizer.encode("def push(self, item):\n    return item\n")
+    for name, kv in (("a", KvQuantisation(bits=4, group_size=32)), ("b", KvQuantisation(bits=8)), ("c", None)):
+        path = saved(tmp_path, bundled, tokens, f"{name}.safetensors", kv)
+        assert open_prompt(path, bundled).kv == kv
+
+
 def test_other_tensors_are_no_prompt_cache(tmp_path):
     path = tmp_path / "p.safetensors"
     mx.save_safetensors(str(path), {"a": mx.zeros(3)})
@@ -162,7 +241,7 @@ def test_other_tensors_are_no_prompt_cache(tmp_path):
 
 def test_a_file_that_is_not_there_or_may_not_be_overwritten_is_a_sentence(tmp_path):
     target = tiny_target("llama")
-    with pytest.raises(PromptCacheError, match="cannot be read"):
+    with pytest.raises(PromptCacheError, match="There is no prompt cache none"):
         load_prompt(tmp_path / "none.safetensors", target, PROMPT)
     path = saved(tmp_path, target)
     with pytest.raises(PromptCacheError, match="exists already"):

@@ -48,6 +48,7 @@ class Made:
     canary: float = 1.01
     others: float = 0.03
     text_kept: bool = True
+    seed: int = 11
 
 
 LINEAR, FULL, MOE, HEAD, MISC = 4.356, 1.424, 1.266, 0.902, 0.18
@@ -57,7 +58,7 @@ BLOCKS = (("linear attention", LINEAR), ("full attention", FULL), ("MoE", MOE), 
 class _Builder:
     def __init__(self, made: Made) -> None:
         self.made = made
-        self.random = random.Random(11)
+        self.random = random.Random(made.seed)
         self.t_ns = 0
         self.run = 0
         self.word = 0

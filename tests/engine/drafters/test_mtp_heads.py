@@ -9,9 +9,10 @@ from mtp_checkpoints import converted, fused, next_layer_head, raw_head, saved, 
 from mtp_reference import ReferenceHeads
 
 from specview.engine.decode import decode, speculate, start
-from specview.engine.drafters.mtp import MtpDrafter, load_mtp_head
+from specview.engine.drafters.mtp import MtpDrafter, head_count, load_mtp_head
 from specview.engine.mtp_names import text_config
 from specview.engine.probe import FreeProbe
+from specview.profilers.judge.economics import DrafterKind, draft_steps
 
 KINDS = (
     "qwen3_next",
@@ -194,3 +195,42 @@ def test_several_heads_come_back_to_a_mark(tmp_path):
     drafts_of(drafter, 2)
     drafter.restore(mark)
     assert drafts_of(drafter, 4) == before
+
+
+class Widths(MtpDrafter):
+    """Notes which head took in how many positions since the draft began."""
+
+    def draft(self, tokens, k):
+        self.taken = []
+        return super().draft(tokens, k)
+
+    def _pass(self, i, tokens, hidden):
+        if hasattr(self, "taken"):
+            self.taken.append((i, tokens.shape[0]))
+        return super()._pass(i, tokens, hidden)
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 5])
+def test_each_head_takes_in_one_position_more_than_the_head_before_it(tmp_path, k):
+    """What a prediction counts with: the first step of head j is (accepted before) + 1 + j wide, later steps are 1."""
+    target, heads, _ = case(tmp_path, "step3p5")
+    assert len(heads.heads) == 3
+    tokens, after, _ = random_text(target)
+    drafter = Widths(target, heads)
+    assert head_count(drafter) == 3
+    drafter.begin(tokens, after[:, :-1])
+    drafted = drafter.draft(tokens, k)
+    for accepted in (0, k, min(1, k), k, 0):
+        committed = [*drafted.tokens.tolist()[:accepted], 7]
+        tokens = [*tokens, *committed]
+        drafter.settle(committed, accepted, mx.random.normal((1, k + 1, after.shape[-1])))
+        drafted = drafter.draft(tokens, k)
+        own = min(k, 3)
+        expected = [(j, accepted + 1 + j) for j in range(own)] + [(own - 1, 1)] * (k - own)
+        assert drafter.taken == expected
+        assert drafted.catch_up_width == accepted + 1
+        cumulative = tuple(float(i <= accepted) for i in range(1, k + 1))
+        counted = {}
+        for _, width in expected:
+            counted[width] = counted.get(width, 0) + 1
+        assert draft_steps(DrafterKind.MTP, cumulative, 3) == counted

@@ -151,6 +151,13 @@ def test_an_mtp_head_takes_in_what_was_accepted_and_the_bonus_every_round() -> N
     assert draft_steps(DrafterKind.MTP, (1.0,) * 3) == pytest.approx({1: 2.0, 4: 1.0})
 
 
+def test_each_of_several_mtp_heads_takes_in_one_position_more_than_the_one_before():
+    assert draft_steps(DrafterKind.MTP, (0.7, 0.5), 2) == pytest.approx({1: 0.3, 2: 0.5, 3: 0.7, 4: 0.5})
+    assert draft_steps(DrafterKind.MTP, (1.0,) * 3, 2) == pytest.approx({1: 1.0, 4: 1.0, 5: 1.0})
+    assert draft_steps(DrafterKind.MTP, (0.0,), 3) == pytest.approx({1: 1.0})
+    assert draft_steps(DrafterKind.MODEL, (0.7, 0.5), 3) == draft_steps(DrafterKind.MODEL, (0.7, 0.5))
+
+
 def test_lookup_takes_no_drafter_step() -> None:
     assert draft_steps(DrafterKind.LOOKUP, (0.7, 0.5)) == {}
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from specview.profilers.judge.forecast import cumulative_of
 from specview.profilers.judge.ledger import ledger_of
 from specview.profilers.judge.visits import visits_of
+from specview.profilers.record.records import Run
 
 PROMPTS = ("p0", "p1", "p2")
 # Of four rounds one accepts both drafts, two accept one, one accepts none: r = (3/4, 1/4), E = 2.
@@ -66,6 +69,30 @@ def test_an_mtp_head_takes_in_what_was_accepted(mtp):
     draft = 1.25 * 2.0 + 0.5 * 3.0 + 0.25 * 5.0
     assert round_ms(ledger) == pytest.approx(draft + 14 + 5)
     assert ledger.catch_up_ms == pytest.approx(draft - 2 * 2.0)
+
+
+def with_two_heads(build):
+    build.made[:] = [
+        replace(made, heads=2) if isinstance(made, Run) and made.arm != "plain" else made for made in build.made
+    ]
+
+
+def test_each_of_several_mtp_heads_takes_in_one_position_more(mtp):
+    """Rounds accept 0, 1, 2 in shares 1/4, 1/2, 1/4: head 0 takes in 1, 2, 3 positions and head 1 takes in 2, 3, 4."""
+    with_two_heads(mtp)
+    probed(mtp, "draft", {1: 2.0, 2: 3.0, 3: 5.0, 4: 9.0}, 1)
+    ledger = ledger_of(mtp.finished())
+    draft = 0.25 * (2.0 + 3.0) + 0.5 * (3.0 + 5.0) + 0.25 * (5.0 + 9.0)
+    assert round_ms(ledger) == pytest.approx(draft + 14 + 5)
+    assert ledger.catch_up_ms == pytest.approx(draft - 2 * 2.0)
+
+
+def test_what_several_heads_hide_is_reckoned_with_their_own_widths(mtp):
+    with_two_heads(mtp)
+    probed(mtp, "verify", {3: 12.0})
+    probed(mtp, "draft", {1: 2.0, 2: 3.0, 3: 5.0, 4: 9.0}, 1)
+    probed(mtp, "round", {3: 14.0}, 1)
+    assert ledger_of(mtp.finished()).overlap_ms == pytest.approx(12 + (2 + 3) - 14)
 
 
 def test_a_draft_model_is_two_wide_after_full_acceptance(build):

@@ -24,7 +24,7 @@ def generation_with(logits, dtype=mx.float32):
     model = SimpleNamespace(parameters=lambda: {"weight": mx.zeros((2, 2), dtype=dtype)})
     row = mx.array(logits, dtype=dtype)[None, None]
     target = SimpleNamespace(model=model, logits=lambda tokens, cache: row)
-    return SimpleNamespace(target=target, tokens=[1, 2, 3], cache=[])
+    return SimpleNamespace(target=target, tokens=[1, 2, 3], cache=[], kv=None)
 
 
 def test_equal_outputs_are_equal():

@@ -5,14 +5,21 @@ from __future__ import annotations
 import mlx.core as mx
 import numpy as np
 import pytest
+from mlx_lm.models.cache import QuantizedKVCache
 
-from specview.engine.decode import decode, speculate, start
+from specview.engine.accept import REJECTION, RejectionSampling
+from specview.engine.cache import arrays_of, new_cache
+from specview.engine.decode import Generation, decode, speculate, start
 from specview.engine.drafters.lookup import PromptLookup
 from specview.engine.drafters.model import DraftModel
 from specview.engine.drafters.mtp import MtpDrafter, load_mtp_head
 from specview.engine.drafters.none import NoDrafter
+from specview.engine.kv_quantisation import KvQuantisation
 from specview.engine.probe import FreeProbe
-from specview.profilers.measure.whole import Pass, drafter_pass, verify_pass
+from specview.engine.prompt_cache import read_prompt
+from specview.engine.sampling import Sampling
+from specview.engine.verify_policies import single_passes
+from specview.profilers.measure.whole import Manner, Pass, drafter_pass, round_pass, verify_pass
 
 PROMPT = list(range(40, 60))
 
@@ -70,3 +77,68 @@ def test_a_verify_pass_leaves_the_cache_where_it_was(bundled, fake_clock):
     verify_pass(fresh, PROMPT[:5], fake_clock)
     after = bundled.logits(mx.array([[7]]), fresh.cache)
     np.testing.assert_allclose(np.array(before), np.array(after), atol=1e-4)
+
+
+class Asked:
+    """A rule that notes what it is asked with, and asks rejection sampling."""
+
+    name = REJECTION
+
+    def __init__(self):
+        self.rule = RejectionSampling(Sampling(temperature=0.7, top_p=0.9, seed=2))
+        self.sampling = self.rule.sampling
+        self.asked = []
+
+    def ask(self, logits, draft, first):
+        answer = self.rule.ask(logits, draft, first)
+        q = draft.probabilities
+        self.asked.append((logits.shape[1], draft.tokens.shape[0], None if q is None else q.shape, first, answer.shape))
+        return answer
+
+    def read(self, drafted, answer):
+        return self.rule.read(drafted, answer)
+
+
+class Counted:
+    """A policy that notes the widths it is asked for, and runs one pass a position."""
+
+    def __init__(self):
+        self.widths = []
+
+    def __call__(self, target, positions, caches, keep_hidden):
+        self.widths.append((positions.shape[1], keep_hidden))
+        return single_passes(target, positions, caches, keep_hidden)
+
+
+@pytest.mark.parametrize("drawn", [True, False])
+def test_a_verify_pass_is_made_by_the_policy_and_read_by_the_rule_of_its_rounds(bundled, fake_clock, drawn):
+    generation, policy, rule = start(bundled, PROMPT), Counted(), Asked()
+    vocabulary = bundled.logits(mx.array([[1]]), new_cache(bundled)).shape[-1]
+    verify_pass(generation, PROMPT[:3], fake_clock, Manner(policy, rule, keep_hidden=True, drawn=drawn))
+    verify_pass(generation, PROMPT[:1], fake_clock, Manner(policy, rule, keep_hidden=False, drawn=drawn))
+    assert policy.widths == [(3, True), (1, False)]
+    shape = (2, vocabulary) if drawn else None
+    assert rule.asked == [(3, 2, shape, len(PROMPT), (2,)), (1, 0, None, len(PROMPT), (2,))]
+
+
+def test_a_draft_and_its_verify_pass_are_timed_in_the_manner_of_the_rounds(bundled, fake_clock):
+    drafter, policy, rule = DraftModel(bundled), Counted(), Asked()
+    generation = start(bundled, PROMPT, drafter, sampling=rule.sampling)
+    done = round_pass(generation, drafter, 2, fake_clock, Manner(policy, rule, drawn=True))
+    assert (done.width, policy.widths) == (3, [(3, False)])
+    assert rule.asked[0][:2] == (3, 2) and rule.asked[0][2][0] == 2
+
+
+def test_a_verify_pass_over_quantised_keys_leaves_them_as_they_were(bundled, fake_clock):
+    caches = new_cache(bundled)
+    kv = KvQuantisation(bits=8)
+    read_prompt(bundled, PROMPT[:-1], caches, kv=kv)
+    generation = Generation(bundled, list(PROMPT), caches, kv)
+    mx.eval(arrays_of(caches))
+    expected = [s.token for s in decode(generation, 4, lambda: 0)]
+    again = new_cache(bundled)
+    read_prompt(bundled, PROMPT[:-1], again, kv=kv)
+    probed = Generation(bundled, list(PROMPT), again, kv)
+    verify_pass(probed, PROMPT[:5], fake_clock, Manner(single_passes))
+    assert any(type(c) is QuantizedKVCache for c in probed.cache)
+    assert [s.token for s in decode(probed, 4, lambda: 0)] == expected

@@ -83,6 +83,18 @@ def test_plain_and_drafting_runs_of_prompts_give_a_verdict(loop_in, time, round_
     assert set(ledger.verify_by_width) == {1, 4}
 
 
+@pytest.mark.parametrize("rule", ["exact match", "rejection sampling"])
+def test_passes_of_a_loop_that_draws_are_those_of_its_rounds(loop_in, time, rule):
+    with loop_in(rule=rule, temperature=0.7) as loop:
+        for prompt in ("one", "two"):
+            play(loop, time, prompt, 18.0)
+            loop.verify(4, 17 * MS)
+            loop.draft(1, 2 * MS)
+    session = read_session(loop.path)
+    assert {probe.part: probe.rule for probe in session.probes} == {"verify": rule, "draft": None}
+    assert set(ledger_of(session).verify_by_width) == {4}
+
+
 def test_one_prompt_without_a_name_gives_pairs_of_segments(loop_in, time):
     with loop_in() as loop:
         for n in range(200):

@@ -73,3 +73,11 @@ def test_no_tokens_are_refused():
 def test_more_tokens_than_room_are_refused(longest, told):
     with pytest.raises(PromptError, match=f"has 3 tokens, more than the {told} this run has room for: shorten it"):
         tokens_of(Prompt("mine", 4, "k", "t"), (1, 2, 3), longest)
+
+
+def test_who_cannot_raise_the_context_is_not_told_to():
+    with pytest.raises(PromptError) as refused:
+        tokens_of(Prompt("mine", 4, "k", "t"), (1, 2, 3), 2, can_grow=False)
+    assert str(refused.value).endswith("the model reads no longer text, so shorten it, or ask for fewer --tokens.")
+    with pytest.raises(PromptError, match="or raise --context"):
+        tokens_of(Prompt("mine", 4, "k", "t"), (1, 2, 3), 2)

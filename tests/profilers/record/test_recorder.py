@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import itertools
 import json
+from contextlib import suppress
 
 import mlx.core as mx
 import mlx.nn as nn
 import pytest
 
 from specview.engine import accept as rules
+from specview.engine.drafters.fixed import FixedAcceptance
 from specview.engine.errors import SpecviewError
+from specview.engine.kv_quantisation import KvQuantisation
 from specview.engine.models import Target
+from specview.engine.verify_policies import single_passes
 from specview.profilers.judge.visits import settings_of, visits_of
-from specview.profilers.measure import schedule
+from specview.profilers.measure import schedule, whole
+from specview.profilers.record import probing
 from specview.profilers.record import recorder as recording
 from specview.profilers.record.plan import Budget, Plan
 from specview.profilers.record.prompts import Prompt, PromptError
@@ -425,6 +430,15 @@ def test_a_prompt_too_long_is_refused_before_anything_is_written(record, tmp_pat
     assert not list(tmp_path.glob("*.jsonl"))
 
 
+@pytest.mark.parametrize(
+    ("longest", "context", "advice"),
+    [(64, None, "the model reads no longer text"), (64, 64, "the model reads no longer text"), (512, 64, "--context")],
+)
+def test_a_prompt_too_long_is_told_what_would_help(record, longest, context, advice):
+    with pytest.raises(PromptError, match=f"this run has room for: .*{advice}"):
+        record(longest=longest, context=context, tokens=3, prompts=(Prompt("p", 0, "text", "a" * 60),))
+
+
 # ------------------------------------------------------------------ commands
 
 
@@ -524,6 +538,15 @@ def test_a_synthetic_drafter_is_noted_where_it_begins(record):
     assert [x["drafter"] for x in lines[:note] if x.get("arm") == "drafting"] == ["lookup"]
     session, _ = record(drafter="fixed:1")
     assert [note.tags for note in session.notes] == [("synthetic",)]
+
+
+def test_a_synthetic_drafter_foresees_on_caches_kept_as_the_texts_own(record, monkeypatch):
+    seen = []
+    monkeypatch.setattr(recording, "check_quantisable", lambda target, kv: None)
+    monkeypatch.setattr(FixedAcceptance, "begin", lambda self, tokens, hidden: seen.append(self.kv))
+    with suppress(SpecviewError):
+        record(drafter="fixed:0.5", kv_bits=8, kv_start=400)
+    assert seen == [KvQuantisation(bits=8, start=400)]
 
 
 def test_a_synthetic_drafter_is_refused_for_drawn_text_before_anything_is_written(record, tmp_path):
@@ -709,3 +732,52 @@ def test_the_header_says_what_runs_and_names_no_folder(record, tmp_path):
     assert (header.drafter.kind, header.drafter.k) == ("lookup", 2)
     assert "lookup k=2" in header.plan
     assert str(tmp_path) not in str(lines)
+
+
+def widths_by_manner(session):
+    found = {}
+    for p in session.probes:
+        if p.part in ("verify", "round") and p.ruler == "whole":
+            found.setdefault((p.part, p.policy, p.rule), set()).add(p.width)
+    return found
+
+
+def test_usual_passes_say_nothing_of_their_manner(record):
+    session, _ = record(tokens=32, blocks_duty=0.0, duty=0.0)
+    assert widths_by_manner(session) == {("verify", None, None): {1, 3}}
+
+
+def test_probes_are_made_by_the_plans_policy_and_say_so(record, monkeypatch):
+    made = []
+
+    def counted(generation, tokens, clock, manner=whole.PLAIN):
+        made.append((len(tokens), manner.policy is single_passes))
+        return whole.verify_pass(generation, tokens, clock, manner)
+
+    monkeypatch.setattr(probing, "verify_pass", counted)
+    session, _ = record(policy="single passes", tokens=32, blocks_duty=0.0, duty=0.0)
+    assert widths_by_manner(session) == {("verify", "single passes", None): {1, 3}, ("verify", None, None): {1}}
+    assert {width for width, own in made if own} == {1, 3} and {width for width, own in made if not own} == {1}
+
+
+def test_probes_are_read_by_the_plans_rule_and_say_so(record):
+    session, _ = record(temperature=0.5, top_p=0.9, tokens=32, blocks_duty=0.0, duty=0.0)
+    manners = widths_by_manner(session)
+    assert manners == {("verify", None, "rejection sampling"): {1, 3}, ("verify", None, None): {1}}
+    exact, _ = record(temperature=0.5, rule="exact", tokens=32, blocks_duty=0.0, duty=0.0)
+    assert ("verify", None, "exact match") in widths_by_manner(exact)
+
+
+def test_where_blocks_are_timed_the_passes_they_are_parts_of_are_too(record):
+    session, _ = record(policy="single passes", tokens=64)
+    usual = widths_by_manner(session)["verify", None, None]
+    assert {p.width for p in session.probes if p.block is not None} <= usual == {1, 3}
+
+
+def test_a_changed_policy_is_that_of_the_probes_after_it(record):
+    change = Command("change", policy="single passes")
+    session, _ = record(Orders({80: change}), tokens=64, blocks_duty=0.0, duty=0.0)
+    policy_by_run = {run.run: run.policy for run in session.runs if run.arm != "plain"}
+    wide = [p for p in session.probes if p.part == "verify" and p.width == 3]
+    assert {p.policy for p in wide} == {None, "single passes"}
+    assert all(policy_by_run[p.run] == p.policy for p in wide)
