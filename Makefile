@@ -2,7 +2,7 @@
 # make test             ruff, mypy, import-linter, pytest
 # make test-real        tests with real models; MODELS names their folder
 # make test-full        greedy text with drafts against plain, every combination: hours; ARGS="--minutes 10 --models folder"
-# make pictures        draw the example sessions
+# make pictures        draw every screen from the example sessions
 # make benchmarks       print the figures of tests/benchmarks
 # make clean            remove what was built
 
@@ -38,7 +38,7 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 test: lint types house
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
 lint: $(VENV)/test.stamp
 	$(BIN)/ruff format --check .
@@ -62,13 +62,9 @@ test-full: $(VENV)/test.stamp
 benchmarks: $(VENV)/test.stamp
 	@for script in tests/benchmarks/*.py; do echo "== $$script"; $(BIN)/python "$$script" || exit 1; done
 
-# Pictures of the shipped example sessions, for the README.
+# Pictures of every screen, from the shipped example sessions, for README and docs.
 pictures: $(VENV)/run.stamp
-	@mkdir -p assets/pictures
-	@for session in assets/examples/*.specview.jsonl; do \
-	  name=$$(basename "$$session" .specview.jsonl); \
-	  $(BIN)/specview export "$$session" --as png --size 120x40 -o "assets/pictures/$$name.png" || exit 1; \
-	done
+	$(BIN)/python tests/pictures/draw.py
 
 backend:
 	@echo $(BACKEND)

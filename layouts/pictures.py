@@ -21,6 +21,7 @@ REGULAR, BOLD, WIDE = "JetBrainsMono-Regular.ttf", "JetBrainsMono-Bold.ttf", "No
 POINTS = 30
 CELL = (18, 40)  # JetBrains Mono advances 0.6 em; even, so that shades join
 MARGIN = 20
+COLOURS = 128
 COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 REMOTE = re.compile(r"@font-face\s*\{[^}]*\}", re.DOTALL)
 
@@ -114,5 +115,6 @@ def png(rows: Sequence[Sequence[Cell]], background: tuple[int, int, int]) -> byt
             draw_glyph(draw, cell, (left, top, right, bottom))
             x += cell.width
     out = io.BytesIO()
-    image.quantize(colors=256).save(out, "PNG", optimize=True)
+    # without dithering, so that flat colours stay flat; text needs few shades
+    image.quantize(colors=COLOURS, dither=Image.Dither.NONE).save(out, "PNG", optimize=True)
     return out.getvalue()
