@@ -7,15 +7,19 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 
 from ..engine.errors import SpecviewError
+from ..profilers.judge.asked import recorded_basis
+from ..profilers.judge.batch import BatchCosts
 from ..profilers.judge.blocks_table import BlocksTable
-from ..profilers.judge.break_even import BreakEvenLine, break_even_line
+from ..profilers.judge.break_even import BreakEvenLine
 from ..profilers.judge.cliffs import staircase
+from ..profilers.judge.floors import Floors, NoFloor
 from ..profilers.judge.gap_parts import BOUNDARIES, BUILD, FENCE, REST, SUBMIT, UNQUEUED, gap_parts
 from ..profilers.judge.ledger import Ledger, Number
 from ..profilers.judge.numbers import MS
+from ..profilers.judge.question import CURVE_POINTS
 from ..profilers.judge.ruler_sentences import ruler_sentences
 from ..profilers.judge.rulers import ruler_table
-from ..profilers.judge.shown import shown_passes, verify_probes
+from ..profilers.judge.shown import shown_verify
 from ..profilers.record.session import Session
 from . import figures
 from .view_models import (
@@ -27,11 +31,10 @@ from .view_models import (
     RatioBar,
     VerifyView,
     WhatIf,
-    WhatIfView,
 )
+from .what_if import answered, with_answer
 
 NO_BLOCKS = "blocks are not measured in this session"
-CURVE_POINTS = 101
 P_STEP = 0.05
 
 
@@ -72,7 +75,7 @@ def decode_view(
     session: Session, ledger: Ledger | None, table: BlocksTable | None, rulers: Rulers = NO_RULERS
 ) -> DecodeView:
     """A decode step: the synchronous whole graph, the sums of its blocks (queued where there is one), the gap."""
-    shown = shown_passes(verify_probes(session, 1))
+    shown = shown_verify(session, 1)
     walls = [ns * MS for ns in shown.totals_ns]
     pipelined = rulers.pipelined_ms if ledger is None or ledger.decode is None else ledger.decode.mean.estimate
     view = DecodeView(
@@ -135,23 +138,31 @@ def _cliffs(widths: Mapping[int, Number]) -> tuple[str, ...]:
     return tuple(str(cliff.above) for cliff in staircase({n: each.mean for n, each in widths.items()}).cliffs)
 
 
-def break_even_view(ledger: Ledger | None, shares: Mapping[int, float], what_if: WhatIf) -> BreakEvenView:
+def break_even_view(
+    ledger: Ledger | None,
+    shares: Mapping[int, float],
+    what_if: WhatIf,
+    batch_costs: Mapping[int, BatchCosts] | None = None,
+    floors: Floors | NoFloor | None = None,
+) -> BreakEvenView:
     """The measured line and point, and beside them the answer to a what-if."""
     if ledger is None:
         return BreakEvenView(message="Rounds are still to be measured.")
     try:
-        line = break_even_line(ledger, shares)
+        basis = recorded_basis(ledger, shares, batch_costs)
     except SpecviewError as error:
         return BreakEvenView(message=str(error))
-    answer, refusal = None, ""
-    if what_if != WhatIf():
-        try:
-            answer = _answer(ledger, shares, line, what_if)
-        except SpecviewError as error:
-            refusal = str(error)
+    line, verdict = basis.here, ledger.verdict.speedup
+    answer, refusal = answered(
+        basis,
+        what_if,
+        measured=None if verdict is None else verdict.estimate,
+        verdict=verdict is not None,
+        floors=floors,
+    )
     p = line.alpha
-    return BreakEvenView(
-        curve=_curve(line),
+    view = BreakEvenView(
+        curve=curve_of_line(line),
         p=p.estimate,
         p_low=max(0.0, p.low),
         p_high=min(1.0, p.high),
@@ -160,27 +171,12 @@ def break_even_view(ledger: Ledger | None, shares: Mapping[int, float], what_if:
         verify_steps=line.verify_steps,
         symbol="p" if line.k == 1 else "α",
         note=line.inferred,
-        what_if=answer,
-        what_if_message=refusal,
     )
+    return with_answer(view, answer, refusal, basis.batches)
 
 
-def _answer(ledger: Ledger, shares: Mapping[int, float], line: BreakEvenLine, what_if: WhatIf) -> WhatIfView:
-    moved = line if what_if.k is None else break_even_line(ledger, shares, what_if.k)
-    p = line.alpha.estimate if what_if.p is None else what_if.p
-    return WhatIfView(
-        p=p,
-        k=moved.k,
-        p_asked=what_if.p is not None,
-        k_asked=what_if.k is not None,
-        curve=_curve(moved),
-        limit_ms=moved.limit_ms(p),
-        speedup=moved.speedup(p),
-        note=moved.inferred,
-    )
-
-
-def _curve(line: BreakEvenLine) -> Curve:
+def curve_of_line(line: BreakEvenLine) -> Curve:
+    """The line for the chart."""
     limits = tuple(line.limit_ms(i / (CURVE_POINTS - 1)) for i in range(CURVE_POINTS))
     return Curve(line.k, limits, line.verify.ms, line.crossing())
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from ..profilers.record.records import Header
 
 HeadlineKind = Literal["wins", "loses", "cannot_win", "too_close", "refused", "measuring", "problem", "costs"]
 LiveState = Literal["loading", "recording", "paused", "stalled", "following", "saved", "ended", "waiting"]
 PieceKind = Literal["accepted", "own", "rejected", "plain", "mark"]
-Tone = Literal["", "good", "bad", "warn", "quiet"]
+Tone = Literal["", "good", "bad", "warn", "quiet", "what-if"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +20,8 @@ class Live:
 
     `progress` is prompts done and prompts planned, or of a survey the timings of its part; `looking` is this app's
     share of all cores; `trouble` is a sentence about the recorder or the file. `measures` is what the recorder
-    measures, where that is a survey or an experiment.
+    measures, where that is a survey or an experiment. `reading` is the share of a long file that is read so far, of
+    which nothing but its `header` is known; a growing file is on the screen `behind_s` late at most.
     """
 
     state: LiveState = "waiting"
@@ -27,14 +31,23 @@ class Live:
     trouble: str = ""
     looking: float | None = None
     measures: str = ""
+    reading: float | None = None
+    header: Header | None = None
+    behind_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class WhatIf:
-    """A question: what if p were this, what if k were that; None keeps the measured one."""
+    """A question: what if p were this, what if k were that; None keeps the measured one.
+
+    `verify` and `draft` multiply T_verify and T_draft as they were measured; `batch` is how many sequences run at once.
+    """
 
     p: float | None = None
     k: int | None = None
+    verify: float = 1.0
+    draft: float = 1.0
+    batch: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,11 +119,16 @@ class DecodeView:
 
 @dataclass(frozen=True, slots=True)
 class RatioBar:
-    """Verify ÷ decode of one op category, or of one width; `marked` for the width of this run."""
+    """Verify ÷ decode of one op category, or of one width; `marked` for the width of this run.
+
+    `asked` is the ratio under a what-if, `asked_about` marks the width that one is about.
+    """
 
     label: str
     ratio: float
     marked: bool = False
+    asked: float | None = None
+    asked_about: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,8 +158,32 @@ class Curve:
 
 
 @dataclass(frozen=True, slots=True)
+class Moved:
+    """One number under a what-if: what it would be, and what the same formula gives as measured (None: nothing).
+
+    `asked` marks what the question itself sets, `key` tells numbers apart whatever they are called on the screen.
+    """
+
+    key: str
+    name: str
+    unit: str
+    now: float | None
+    was: float | None
+    asked: bool = False
+
+    @property
+    def differs(self) -> bool:
+        """Whether the question moves it."""
+        return self.now != self.was
+
+
+@dataclass(frozen=True, slots=True)
 class WhatIfView:
-    """The answer to a what-if, never mixed with what was measured."""
+    """The answer to a what-if, never mixed with what was measured.
+
+    `speedup` is by the formula, `was` what the formula gives as measured, `measured` the verdict's; both are None where
+    there is no verdict. `moved` are all numbers of a round, `at_most` says that drafts are taken to cost nothing.
+    """
 
     p: float
     k: int
@@ -151,6 +193,14 @@ class WhatIfView:
     limit_ms: float
     speedup: float
     note: str
+    was: float | None = None
+    measured: float | None = None
+    moved: tuple[Moved, ...] = ()
+    at_most: bool = False
+
+    def of(self, key: str) -> Moved | None:
+        """One of the moved numbers."""
+        return next((each for each in self.moved if each.key == key), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +209,8 @@ class BreakEvenView:
 
     `unmeasured`: nothing was generated, so there is a line and no point on it. `symbol` is p at k = 1 and α, the
     conditional acceptance, at longer drafts, where the two differ.
-    `level` names the cost that is compared where it is not that of a verify pass alone.
+    `level` names the cost that is compared where it is not that of a verify pass alone. `batches` are those that a
+    what-if can ask about.
     """
 
     message: str = ""
@@ -176,6 +227,7 @@ class BreakEvenView:
     unmeasured: bool = False
     what_if: WhatIfView | None = None
     what_if_message: str = ""
+    batches: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

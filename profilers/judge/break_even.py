@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -14,10 +15,13 @@ from .economics import (
     drafter_kind,
     round_in_decode_steps,
     speedup,
+    speedup_interval,
 )
 from .ledger import Ledger
-from .spans import Pipelined, Span, Synchronous, combined
-from .statistics import Interval
+from .parts import Part
+from .readings import Measured
+from .spans import Pipelined, R, Span, Synchronous, combined
+from .statistics import Interval, t_quantile
 
 GRID = 200
 
@@ -42,6 +46,7 @@ class BreakEvenLine:
     alpha: Interval
     draft_by_width: Mapping[int, Span[Synchronous]]
     inferred: str = ""
+    heads: int = 1
 
     def tokens(self, alpha: float) -> float:
         """E at a conditional acceptance."""
@@ -73,25 +78,42 @@ class BreakEvenLine:
         whole = combined([(1.0, self.verify), (1.0, self.draft_at(alpha)), (1.0, self.rest)])
         return speedup(self.tokens(alpha), round_in_decode_steps(whole, self.decode))
 
+    def speedup_interval(self) -> Interval | None:
+        """S at the measured acceptance with a 95% interval of acceptance and times; None where errors are not known.
+
+        Parts count as independent, and acceptance as the same α at every k.
+        """
+        alpha = self.alpha
+        whole = combined([(1.0, self.verify), (1.0, self.draft_at(alpha.estimate)), (1.0, self.rest)])
+        if math.isnan(whole.se_ms) or math.isnan(self.decode.se_ms) or alpha.n < 2:
+            return None
+        low, high = self.tokens(max(0.0, alpha.low)), self.tokens(min(1.0, alpha.high))
+        half = t_quantile(0.5 + alpha.level / 2, alpha.n - 1)
+        return speedup_interval(Part(self.tokens(alpha.estimate), (high - low) / 2 / half, alpha.n), whole, self.decode)
+
     def crossing(self) -> float | None:
         """The least α at which the measured T_verify breaks even; None if none does, 0 if all do."""
-        surplus = [(self.limit(i / GRID) - self.verify).ms for i in range(GRID + 1)]
-        above = next((i for i, value in enumerate(surplus) if value >= 0), None)
-        if above is None or above == 0:
-            return None if above is None else 0.0
-        before, after = surplus[above - 1], surplus[above]
-        return (above - 1 + before / (before - after)) / GRID
+        before = 0.0
+        for i in range(GRID + 1):
+            after = (self.limit(i / GRID) - self.verify).ms
+            if after >= 0:
+                return 0.0 if i == 0 else (i - 1 + before / (before - after)) / GRID
+            before = after
+        return None
 
     def catch_up(self, alpha: float, sign: float = 1.0) -> list[tuple[float, Span[Synchronous]]]:
         """The drafter steps of a round at a conditional acceptance, those that were timed alone, as terms of a sum."""
-        steps = draft_steps(self.kind, cumulative_from_alpha(alpha, self.k))
+        steps = draft_steps(self.kind, cumulative_from_alpha(alpha, self.k), self.heads)
         return [(sign * n, self.draft_by_width[width]) for width, n in steps.items() if width in self.draft_by_width]
 
 
-def break_even_line(ledger: Ledger, share_by_drafted: Mapping[int, float], k: int | None = None) -> BreakEvenLine:
+def break_even_line(
+    ledger: Ledger, share_by_drafted: Mapping[int, float], k: int | None = None, *, errors: bool = False
+) -> BreakEvenLine:
     """The line of a ledger, or of the same drafter at another k; SpecviewError says what is not measured.
 
-    Another k needs T_verify(k + 1) measured: it is never interpolated, because a width can lie behind a cliff.
+    With `errors` its times keep their standard errors, for intervals; curves need only means. Another k needs
+    T_verify(k + 1) measured: it is never interpolated, because a width can lie behind a cliff.
     """
     setting = ledger.setting
     if setting.k == 0 or drafter_kind(setting.drafter, setting.adaptive) is DrafterKind.NONE:
@@ -100,34 +122,45 @@ def break_even_line(ledger: Ledger, share_by_drafted: Mapping[int, float], k: in
         raise SpecviewError("Plain steps and rounds are still to be measured.")
     if ledger.draft is None or ledger.rest is None:
         raise SpecviewError("The parts of a round are still to be measured: they come from split rounds.")
-    here = _line(ledger, dict(share_by_drafted) or {setting.k: 1.0}, setting.k)
-    return here if k is None or k == setting.k else _moved(ledger, here, k)
+    here = _line(ledger, dict(share_by_drafted) or {setting.k: 1.0}, setting.k, errors)
+    return here if k is None or k == setting.k else _moved(ledger, here, k, errors)
 
 
-def _line(ledger: Ledger, shares: Mapping[int, float], k: int) -> BreakEvenLine:
+def _span(number: Measured[R], errors: bool) -> Span[R]:
+    return number.span if errors else number.span.mean
+
+
+def _line(ledger: Ledger, shares: Mapping[int, float], k: int, errors: bool) -> BreakEvenLine:
     assert ledger.decode is not None and ledger.draft is not None and ledger.rest is not None
     verify = ledger.verify or ledger.verify_by_width.get(k + 1)
     if verify is None:
         raise SpecviewError(f"A verify pass over {k + 1} positions is still to be measured.")
     kind = drafter_kind(ledger.setting.drafter, ledger.setting.adaptive)
-    widths = {width: number.span.mean for width, number in ledger.draft_by_width.items()}
-    needed = range(1, k + 2) if kind is DrafterKind.MTP else range(1, 3)
+    widths = {width: _span(number, errors) for width, number in ledger.draft_by_width.items()}
+    heads = ledger.setting.heads or 1
+    needed = _step_widths(k, heads) if kind is DrafterKind.MTP else range(1, 3)
     known = all(width in widths for width in needed) or kind is DrafterKind.LOOKUP
     return BreakEvenLine(
         k=k,
         kind=kind,
         share_by_drafted=shares,
-        decode=ledger.decode.span.mean,
-        verify=verify.span.mean,
-        draft=ledger.draft.span.mean,
-        rest=ledger.rest.span.mean,
+        decode=_span(ledger.decode, errors),
+        verify=_span(verify, errors),
+        draft=_span(ledger.draft, errors),
+        rest=_span(ledger.rest, errors),
         alpha=_alpha(ledger, shares, k),
         draft_by_width=widths if known else {},
         inferred="" if known else "catch-up is left out: drafter steps not measured yet",
+        heads=heads,
     )
 
 
-def _moved(ledger: Ledger, here: BreakEvenLine, k: int) -> BreakEvenLine:
+def _step_widths(k: int, heads: int) -> range:
+    """The widths that steps of MTP heads have in rounds of k drafts: the last of several heads takes in most."""
+    return range(1, k + 1 + max(1, min(heads, k)))
+
+
+def _moved(ledger: Ledger, here: BreakEvenLine, k: int, errors: bool) -> BreakEvenLine:
     """The line at another k and the same α: verify of that width, and so many more or fewer drafter steps."""
     if k < 1:
         raise SpecviewError("A draft has at least one token.")
@@ -135,7 +168,11 @@ def _moved(ledger: Ledger, here: BreakEvenLine, k: int) -> BreakEvenLine:
     if verify is None:
         raise SpecviewError(f"k = {k} needs verify over {k + 1} positions, which is not measured; it may be a cliff.")
     widths, inferred = dict(here.draft_by_width), []
-    if here.kind is DrafterKind.MTP and widths and (missing := [w for w in range(1, k + 2) if w not in widths]):
+    if (
+        here.kind is DrafterKind.MTP
+        and widths
+        and (missing := [w for w in _step_widths(k, here.heads) if w not in widths])
+    ):
         widest = max(widths)
         slope = (widths[widest] - widths[1]) / (widest - 1.0) if widest > 1 else widths[1] * 0.0
         widths.update({width: widths[widest] + slope * (width - widest) for width in missing})
@@ -146,7 +183,7 @@ def _moved(ledger: Ledger, here: BreakEvenLine, k: int) -> BreakEvenLine:
         here,
         k=k,
         share_by_drafted={k: 1.0},
-        verify=verify.span.mean,
+        verify=_span(verify, errors),
         draft_by_width=widths,
         inferred="; ".join(inferred),
     )
@@ -166,11 +203,12 @@ def _alpha(ledger: Ledger, shares: Mapping[int, float], k: int) -> Interval:
     if k == 1 and first is not None:
         return first
     e = counts.tokens_per_round
-    low, middle, high = (_alpha_from(value, shares) for value in (e.low, e.estimate, e.high))
+    low, middle, high = (alpha_of_tokens(value, shares) for value in (e.low, e.estimate, e.high))
     return Interval(middle, low, high, e.level, e.n)
 
 
-def _alpha_from(tokens: float, shares: Mapping[int, float]) -> float:
+def alpha_of_tokens(tokens: float, shares: Mapping[int, float]) -> float:
+    """The one conditional α that yields so many tokens a round, over how many rounds draft how much."""
     low, high = 0.0, 1.0
     for _ in range(50):
         middle = (low + high) / 2
