@@ -2,26 +2,44 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import stat
 import threading
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # heavy: loaded in the following thread, after the first frame
     from ..layouts.views import Reckoning
+    from ..profilers.record.records import Header
     from ..profilers.record.session import Session, SessionReader
 
-CHUNK_BYTES = 1 << 20
+FIRST_BYTES = 1 << 16  # the header is in them, and on the screen before the rest is read
+CHUNK_BYTES = 4 << 20
 FILE_BYTES = 2 << 30
+TOLD_S = 0.2  # between two reports of how far a long file is read
 GROWING_S = 1.0  # between two looks at a file that grows: each costs the recorder a little
 QUIET_S = 3.0  # without news for so long, the file system is asked to wake us
 POLL_S = 2.0  # and we look this often all the same, for file systems that send no events
-REST = 50.0  # rest at least this many times as long as the last computation took
+REST = 50.0  # rest so many times as long as the last look and computation used the processor
+LONGEST_REST_S = 2.0  # but no longer than this
+LEAST_REST = 4.0  # unless a fifth of a core is not enough: then the screen falls behind, and says so
+
+
+class Stopped(Exception):
+    """Nobody wants this file any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How far a file is read for the first time, as a share of it, and its header once that is known."""
+
+    share: float
+    header: Header | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +55,8 @@ class Look:
 class FileFollower:
     """Reads what was appended since the last look. A file that shrank or was replaced is read anew, and it says so."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, path: Path, told: Callable[[Reading], None] | None = None) -> None:
+        self._path, self._told = path, told
         self._reader: SessionReader | None = None
         self._inode: tuple[int, int] | None = None
         self._offset = 0
@@ -85,13 +103,15 @@ class FileFollower:
                 return
             self._notice((found.st_dev, found.st_ino), found.st_size)
             os.lseek(descriptor, self._offset, os.SEEK_SET)
-            while chunk := os.read(descriptor, CHUNK_BYTES):
+            while chunk := os.read(descriptor, CHUNK_BYTES if self._offset else FIRST_BYTES):
                 self._offset += len(chunk)
                 if self._offset > FILE_BYTES:
                     self._trouble = f"{self._path.name} is larger than {FILE_BYTES:,} bytes; the rest is not read."
                     return
                 assert self._reader is not None
-                self._reader.feed(chunk)
+                self._reader.take(chunk)
+                if self._told is not None and self._offset < found.st_size:
+                    self._told(Reading(self._offset / found.st_size, self._reader.header))
         finally:
             os.close(descriptor)
 
@@ -115,6 +135,30 @@ class FileFollower:
 
         self._reader = SessionReader(self._path.name)
         self._inode, self._offset, self._trouble, self._settled = inode, 0, "", False
+
+
+def _load() -> None:
+    """Load what numbers are computed with, while the file is read."""
+    import scipy.special  # noqa: F401
+
+    from ..layouts import views  # noqa: F401
+
+
+@contextmanager
+def _no_collector() -> Iterator[None]:
+    """Without garbage collection: a long file's records form no cycles, and it would go through all again and again."""
+    running = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if running:
+            gc.enable()
+
+
+def rest_after(used_s: float) -> float:
+    """How long to rest after a look and computation that used the processor for so long."""
+    return max(GROWING_S, min(LONGEST_REST_S, REST * used_s), LEAST_REST * used_s)
 
 
 class Waker:
@@ -170,13 +214,19 @@ class Waker:
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """One delivery: the file, what it says, what is wrong, whether it grew since the one before."""
+    """One delivery: the file, what it says, what is wrong, whether it grew since the one before.
+
+    `reading` is there while a long file is read for the first time, and then there is nothing else yet. `behind_s`:
+    what is written now is on the screen after so many seconds at most.
+    """
 
     path: Path
     reckoning: Reckoning | None
     trouble: str
     waiting: bool
     grew: bool
+    reading: Reading | None = None
+    behind_s: float = 0.0
 
 
 class Following:
@@ -213,28 +263,52 @@ def follow(
     stopped: Callable[[], bool],
     waker: Waker,
     clock: Callable[[], float] = time.monotonic,
+    processor_clock: Callable[[], float] = time.thread_time,
 ) -> None:
     """Look, compute, deliver, rest, until stopped; runs in a thread of its own and never touches a widget.
 
-    The first delivery comes at once, even with nothing to say. A file that
-    nobody writes any more is settled after one look without news.
+    The first delivery comes at once, even with nothing to say; how far a long file is read is told meanwhile. A file
+    that nobody writes any more is settled after one look without news.
     """
-    from ..layouts.views import reckon
+    last_told: float | None = None
 
-    follower = FileFollower(path)
+    def told(reading: Reading) -> None:
+        nonlocal last_told
+        if stopped():
+            raise Stopped
+        if first and (last_told is None or clock() - last_told >= TOLD_S):
+            last_told = clock()
+            deliver(Update(path, None, "", waiting=False, grew=False, reading=reading))
+
+    loading = threading.Thread(target=_load, daemon=True)
+    loading.start()
+    follower = FileFollower(path, told)
     first, last_news, reckoning = True, clock(), None
     rest = GROWING_S
     while not stopped():
-        look = follower.look()
-        if not look.changed and not first:
-            look = follower.look(settle=True)
-        if look.changed or first:
-            began = clock()
-            reckoning = None if look.session is None else reckon(look.session)
-            rest = max(GROWING_S, min(5.0, REST * (clock() - began))) if not first else GROWING_S
+        began, used = clock(), processor_clock()
+        try:
+            with _no_collector() if first else nullcontext():
+                look = follower.look()
+            if not look.changed and not first:
+                look = follower.look(settle=True)
+        except Stopped:
+            return
+        behind = reckoning is not None and reckoning.unfinished
+        if look.changed or first or behind:
+            loading.join()
+            from ..layouts.views import reckon
+
+            with _no_collector() if first else nullcontext():
+                before = reckoning if look.changed else None
+                reckoning = None if look.session is None else reckon(look.session, before)
+            took = clock() - began
+            rest = GROWING_S if first else rest_after(processor_clock() - used)
             if stopped():
                 return
-            deliver(Update(path, reckoning, look.trouble, look.waiting, grew=not first and look.changed))
+            grew = not first and look.changed
+            behind_s = rest + took if grew else 0.0
+            deliver(Update(path, reckoning, look.trouble, look.waiting, grew=grew, behind_s=behind_s))
             if not first:
                 last_news = clock()
             first = False

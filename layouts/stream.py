@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
+from ..profilers.judge.event_rows import E, Rows, columns_of
+from ..profilers.record.columns import Kept
 from ..profilers.record.records import Round, Run, Step
 from ..profilers.record.session import Session
 from . import figures
@@ -17,12 +21,13 @@ def stream_view(session: Session) -> StreamView:
     """The last stretch of text; pieces of one kind next to each other are joined."""
     if not session.header.text_kept:
         return StreamView(message="This session was recorded without its text (--no-text).", where=_where(session))
-    everything: tuple[Round | Step, ...] = (*session.rounds, *session.steps)
-    events = sorted((e for e in everything if not e.replay and e.pieces is not None), key=lambda e: e.t_ns)
+    rounds, steps = columns_of(session.rounds, Round), columns_of(session.steps, Step)
+    found: list[Round | Step] = [*_latest(rounds), *_latest(steps)]
+    latest = sorted(found, key=lambda event: event.t_ns)
+    events = latest[-MOST_PIECES:]
     runs = {run.run: run for run in session.runs}
     pieces: list[StreamPiece] = []
-    if len(events) > MOST_PIECES:
-        events = events[-MOST_PIECES:]
+    if len(latest) > MOST_PIECES:
         pieces.append(StreamPiece("… earlier text is left out\n", "mark"))
     prompt: tuple[str, int] | None = None
     for event in events:
@@ -35,6 +40,15 @@ def stream_view(session: Session) -> StreamView:
         for text, kind in _texts(event):
             _add(pieces, text, kind)
     return StreamView(message="" if pieces else "No text yet.", where=_where(session), pieces=tuple(pieces))
+
+
+def _latest(events: Kept[E]) -> Iterator[E]:
+    """The last events that brought a text of their own, one more than are shown."""
+    texts = np.flatnonzero(events.has_text() & (events.column("replay") == 0))
+    if texts.size > MOST_PIECES + 1:
+        late = np.argsort(events.column("t_ns")[texts], kind="stable")[-MOST_PIECES - 1 :]
+        texts = texts[np.sort(late)]
+    return iter(Rows(events, texts))
 
 
 def _texts(event: Round | Step) -> Iterator[tuple[str, PieceKind]]:

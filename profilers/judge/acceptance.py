@@ -9,6 +9,7 @@ from itertools import accumulate
 from operator import mul
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...engine.errors import SpecviewError
 from .statistics import LEVEL, Interval, effective_size, t_interval, wilson
@@ -166,7 +167,7 @@ def convert(acceptance: Acceptance, kind: AcceptanceKind) -> Acceptance:
     return made(min(share, 1.0))
 
 
-def count_rounds(rounds: Sequence[tuple[int, int]], level: float = LEVEL) -> AcceptanceCounts:
+def count_rounds(rounds: Sequence[tuple[int, int]] | NDArray[np.int64], level: float = LEVEL) -> AcceptanceCounts:
     """Every kind of acceptance from (drafted, accepted) of each round, in the order they ran.
 
     Intervals use the effective number of rounds, because neighbouring rounds
@@ -189,8 +190,8 @@ def count_rounds(rounds: Sequence[tuple[int, int]], level: float = LEVEL) -> Acc
         hit = accepted > j
         reached.append(int(at.sum()))
         hits.append(int(hit.sum()))
-        conditional.append(_share(hit[at].astype(float).tolist(), level) if reached[-1] else None)
-        cumulative.append(_share(hit.astype(float).tolist(), level))
+        conditional.append(_share(hit[at].astype(float), level) if reached[-1] else None)
+        cumulative.append(_share(hit.astype(float), level))
     total, kept = int(drafted.sum()), int(accepted.sum())
     return AcceptanceCounts(
         len(table),
@@ -201,7 +202,7 @@ def count_rounds(rounds: Sequence[tuple[int, int]], level: float = LEVEL) -> Acc
         tuple(conditional),
         tuple(cumulative),
         _per_draft(drafted.astype(float), accepted.astype(float), level) if total else None,
-        t_interval(accepted.astype(float).tolist(), level, serial=True),
+        t_interval(accepted.astype(float), level, serial=True),
     )
 
 
@@ -209,14 +210,14 @@ def _per_draft(drafted: np.ndarray, accepted: np.ndarray, level: float) -> Inter
     # Drafts of one round stand or fall together: their effective number is what the ratio's variance says.
     share = float(accepted.sum() / drafted.sum())
     residuals = accepted - share * drafted
-    variance = float(residuals @ residuals) / (len(drafted) - 1) / effective_size(residuals.tolist())
+    variance = float(residuals @ residuals) / (len(drafted) - 1) / effective_size(residuals)
     variance /= float(drafted.mean()) ** 2
     effective = share * (1 - share) / variance if variance > 0 else float(drafted.sum())
     return wilson(float(accepted.sum()), float(drafted.sum()), level, effective)
 
 
-def _share(series: list[float], level: float) -> Interval:
-    return wilson(sum(series), len(series), level, effective_size(series))
+def _share(series: NDArray[np.float64], level: float) -> Interval:
+    return wilson(float(series.sum()), len(series), level, effective_size(series))
 
 
 def _check(acceptance: Acceptance) -> None:

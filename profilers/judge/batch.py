@@ -165,7 +165,8 @@ def _may_jump(
 def _draft(costs: RoundCosts, k: int) -> Span[Synchronous] | None:
     if costs.kind in (DrafterKind.LOOKUP, DrafterKind.NONE) or k == 0:
         return None
-    return combined([(n, costs.draft_by_width[width]) for width, n in draft_steps(costs.kind, (0.0,) * k).items()])
+    steps = draft_steps(costs.kind, (0.0,) * k, costs.heads)
+    return combined([(n, costs.draft_by_width[width]) for width, n in steps.items()])
 
 
 def _interval(ms: float, known: Interval | None) -> Interval:

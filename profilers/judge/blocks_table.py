@@ -18,9 +18,8 @@ from .shown import (
     ShownPasses,
     at_one_context,
     never_queued,
-    shown_passes,
     shown_slopes,
-    verify_probes,
+    shown_verify,
     why_never_queued,
 )
 from .spans import Fenced, Queued, R, Ruler, Span, Synchronous, combined, ratio
@@ -156,7 +155,7 @@ def blocks_table(session: Session, width: int | None = None) -> BlocksTable | No
     complete = set(decode.queued) == needed
     queued = _total(decode.queued) if complete else None
     ruler = Ruler.QUEUED if complete and set(verify.queued) >= needed else Ruler.FENCED
-    shown = shown_passes(verify_probes(session, 1))
+    shown = shown_verify(session, 1)
     wall, apart = _wall(shown), gap_parts(session)
     left = None if wall is None or queued is None or not queued.ms else gap(wall, queued)
     fixed = never_queued(session, decoding)

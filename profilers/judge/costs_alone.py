@@ -11,6 +11,7 @@ from .acceptance import tokens_from_alpha
 from .economics import NOTHING, break_even_verify, round_in_decode_steps, width_ratio
 from .extrapolation import PlaceCost, ScaledPass, extrapolation
 from .floor import pipelined_decode
+from .manners import is_usual
 from .places import block_probes, fenced_places, queued_places
 from .readings import whole_passes
 from .spans import Pipelined, Span, Synchronous, ratio
@@ -80,7 +81,7 @@ class CostsAlone:
 
 def costs_alone(session: Session) -> CostsAlone | None:
     """The costs at the context with most passes; None before one position and some more were timed twice there."""
-    contexts = Counter(p.context for p in session.probes if p.ruler == "whole" and p.part == "verify")
+    contexts = Counter(p.context for p in session.probes if p.ruler == "whole" and p.part == "verify" and is_usual(p))
     for context, _ in sorted(contexts.items(), key=lambda each: (-each[1], each[0])):
         samples = whole_passes(_at(session, context), "verify")
         spans = {width: each.span() for width, each in samples.items()}

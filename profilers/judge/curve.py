@@ -12,6 +12,8 @@ from ..record.records import Probe
 from ..record.session import Session
 from .cliffs import Bump, Cliff, Staircase, difference, staircase
 from .economics import round_in_decode_steps
+from .event_rows import plain_ns
+from .manners import Manners, loop_manner
 from .numbers import MS, Number, number
 from .shown import ShownPasses, shown_passes
 from .spans import Pipelined, Span, Synchronous
@@ -89,7 +91,10 @@ def pooled_curve(session: Session) -> VerifyCurve | None:
 
 
 def _passes(session: Session) -> list[Probe]:
-    return [p for p in session.probes if p.ruler == "whole" and p.part == "verify" and not p.pipelined]
+    """Passes as the session's drafting makes and reads them; in one go and greedily where nothing was drafted."""
+    manner, manners = loop_manner(session), Manners(session)
+    passes = (p for p in session.probes if p.ruler == "whole" and p.part == "verify" and not p.pipelined)
+    return [p for p in passes if manners.of(p) == manner]
 
 
 def _curve(session: Session, probes: Sequence[Probe]) -> VerifyCurve | None:
@@ -97,7 +102,7 @@ def _curve(session: Session, probes: Sequence[Probe]) -> VerifyCurve | None:
     timed = {width: found for width, passes in shown.items() if (found := _timed(passes)) is not None}
     if 1 not in timed or len(timed) < 2:
         return None
-    decode = number([s.step_ns for s in session.steps if s.pipelined and not s.warm_up])
+    decode = number(plain_ns(session.steps))
     points = [CurvePoint(width=1, ms=timed[1], ratio=_one(timed[1].mean), left_out=shown[1].left_out)]
     for (a, narrow), (b, wide) in pairwise(timed.items()):
         marginal = difference(wide.mean, narrow.mean, b - a)

@@ -6,10 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from ..record.records import Demand
+import numpy as np
+
+from ..record.records import Demand, Step
 from ..record.session import Session
 from .ceilings import Rate
 from .economics import expected_experts, round_in_decode_steps
+from .event_rows import Rows, columns_of
 from .floors import ENGINE_STATE, Floors, NoFloor, floors_of, nearest, place_of_demand, routed
 from .least import Least, StateMoves, total
 from .places import NOT_QUEUED, Place, block_probes
@@ -167,7 +170,9 @@ def floor_table(
 
 def pipelined_decode(session: Session) -> Span[Pipelined] | None:
     """T_decode: plain pipelined steps that count, else pipelined whole-graph probes of one position."""
-    steps = pipelined_steps([s for s in session.steps if not s.warm_up and s.step_ns > 0])
+    known = columns_of(session.steps, Step)
+    counted = np.flatnonzero((known.column("warm_up") == 0) & (known.column("step_ns") > 0))
+    steps = pipelined_steps(Rows(known, counted))
     span = None if steps is None else steps.span()
     if span is not None:
         return span

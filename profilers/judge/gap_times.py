@@ -6,13 +6,18 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from ..measure.census.costs import VIEWS
 from ..record.records import Calibration, Probe, Step
 from ..record.session import Session
+from .event_rows import in_ms, plain_ns
 from .interruptions import uninterrupted
+from .manners import is_usual
 from .numbers import MS
 from .parts import Part, part_from, weighted_sum
 from .places import Place, is_hot, place_of, queueable
+from .remembered import remembered
 from .shown import at_one_context, shown_passes, shown_slopes
 
 SCALE_BY_UNIT = {"ns": 1e-6, "us": 1e-3, "µs": 1e-3, "ms": 1.0}
@@ -45,11 +50,15 @@ class GapTimes:
 
 def gap_times(session: Session, width: int, context: int | None = None) -> GapTimes | None:
     """The times at one width, of one context or all that blocks were timed at; None before wall and sum are whole."""
+    return remembered(session, f"gap times {width} {context}", lambda: _gap_times(session, width, context))
+
+
+def _gap_times(session: Session, width: int, context: int | None) -> GapTimes | None:
     if context is None:
         session = at_one_context(session)
     here = [p for p in session.probes if context in (None, p.context) and p.part in ("decode", "verify")]
     probes = [p for p in here if p.width == width]
-    whole = [p for p in probes if p.ruler == "whole" and p.part == "verify" and not p.pipelined]
+    whole = [p for p in probes if p.ruler == "whole" and p.part == "verify" and not p.pipelined and is_usual(p)]
     parts, passes, interrupted = _whole_times(whole)
     queued, unqueued, fences = _blocks([p for p in probes if p.ruler != "whole" and p.category is not None])
     if not parts or queued is None or queued.mean <= 0:
@@ -91,14 +100,14 @@ def _whole_times(probes: Sequence[Probe]) -> tuple[dict[str, Part], int, int]:
 
 def _samples(values_ns: Sequence[int]) -> Part | None:
     """The mean of at least two, those that were interrupted left out."""
-    values = [v * MS for v in values_ns]
-    return part_from([values[i] for i in uninterrupted(values)]) if len(values) >= 2 else None
+    values = np.asarray(in_ms(values_ns))
+    return part_from(values[uninterrupted(values)]) if len(values) >= 2 else None
 
 
 def _pipelined(probes: Sequence[Probe], steps: Sequence[Step]) -> Part | None:
     """Pipelined steps timed beside the passes, else those of the plain arm."""
     beside = [v for p in probes if p.ruler == "whole" and p.pipelined and p.width == 1 for v in p.samples_ns or ()]
-    return _samples(beside or [s.step_ns for s in steps if s.pipelined and not s.warm_up])
+    return _samples(beside or plain_ns(steps))
 
 
 def _blocks(probes: Sequence[Probe]) -> tuple[Part | None, Part | None, int]:

@@ -9,6 +9,7 @@ from statistics import fmean
 import numpy as np
 
 from ..record.session import Session
+from .event_rows import means_of
 from .parts import part_from
 from .statistics import LEVEL, Interval, t_quantile
 from .visits import Visit
@@ -32,14 +33,11 @@ def drift(visits: Sequence[Visit]) -> Interval | None:
     A line through log step time over context and over time, one point a
     segment; None where the two cannot be told apart, as within one text.
     """
-    spans = [
-        (fmean(e.context for e in s.steps), fmean(e.t_ns for e in s.steps), math.log(fmean(e.step_ns for e in s.steps)))
-        for v in visits
-        for s in v.pairs()
-    ]
+    spans = [s.steps for v in visits for s in v.pairs()]
     if len(spans) < LEAST_SPANS:
         return None
-    context, time, level = (np.array(column) for column in zip(*spans, strict=True))
+    context, time, level = (means_of(spans, name) for name in ("context", "t_ns", "step_ns"))
+    level = np.log(level)
     if np.ptp(time) == 0:
         return None
     time = (time - time.min()) / np.ptp(time)

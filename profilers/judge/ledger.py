@@ -7,20 +7,24 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
+import numpy as np
+
 from ...engine.errors import SpecviewError
 from ..record import records
 from ..record.session import Session, session_of
 from . import gauges
 from .acceptance import AcceptanceCounts, count_rounds
 from .economics import round_steps_over
+from .event_rows import Ints, chosen, column_of, joined, mean_ns, ns_of, total
 from .forecast import Timed, at_full_acceptance, cumulative_of, forecast, split_cost
+from .manners import manner_of
 from .numbers import MS, Number
 from .prediction import Prediction, PredictionError
 from .readings import Measured, Samples, measured_by_width, pipelined_steps, waited_for, whole_passes
 from .spans import Pipelined, Ruler, Span, Synchronous, ratio
 from .statistics import Interval, live_interval, rounds_still_needed
 from .verdict import Verdict, VerdictFacts, judge
-from .visits import Segment, Setting, Visit, settings_of, tokens_per_ns, visits_of
+from .visits import Segment, Setting, Visit, log_ratio, settings_of, tokens_per_ns, visits_of
 
 __all__ = ["Ledger", "Number", "ledger_of", "undecided_kinds"]
 
@@ -100,11 +104,11 @@ def ledger_of(session: Session, setting: Setting | None = None) -> Ledger:
     setting = setting or settings[-1]
     mine = [v for v in visits if v.setting == setting]
     pairs = [s for v in mine for s in v.pairs()]
-    steps = [e for s in pairs for e in s.steps]
-    rounds = [e for s in pairs for e in s.rounds]
-    splits = [e for s in pairs for e in s.splits]
+    steps, rounds = joined(s.steps for s in pairs), joined(s.rounds for s in pairs)
+    splits = joined(s.splits for s in pairs if s.splits)
     runs = {run for v in mine for run in v.runs.values()}
-    verify_widths, draft_widths = whole_passes(session, "verify"), whole_passes(session, "draft", runs)
+    verify_widths = whole_passes(session, "verify", manner=manner_of(setting))
+    draft_widths = whole_passes(session, "draft", runs)
     together = waited_for([ns for each in whole_passes(session, "round", runs).values() for ns in each.ns])
     baseline = pipelined_steps(steps)
     decode = None if baseline is None else baseline.span()
@@ -115,15 +119,15 @@ def ledger_of(session: Session, setting: Setting | None = None) -> Ledger:
         reasons = ("Each round chose its own draft length, so split rounds are not like free ones: no prediction.",)
     by_prompt = _by_prompt(mine)
     texts = _once(rounds)
-    acceptance = count_rounds([(e.drafted, e.accepted) for e in texts]) if len(texts) > 1 else None
+    acceptance = count_rounds(_counted(texts)) if len(texts) > 1 else None
     output = _output([o for o in session.outputs if o.run in runs])
     facts = VerdictFacts(
-        log_ratios=tuple(_log_ratio(segments) for segments in by_prompt.values()),
+        log_ratios=tuple(log_ratio(segments) for segments in by_prompt.values()),
         segment_log_ratios=tuple(s.log_ratio for s in (list(by_prompt.values())[-1] if by_prompt else [])),
         rounds=len(texts),
         segments=len(pairs),
-        drafted=sum(e.drafted for e in texts),
-        accepted=sum(e.accepted for e in texts),
+        drafted=total(column_of(texts, "drafted")),
+        accepted=total(column_of(texts, "accepted")),
         budget_spent=_ended_as_planned(session),
         tokens_per_round=None if acceptance is None else acceptance.tokens_per_round,
         round_steps=_round_steps(by_prompt, pairs),
@@ -147,12 +151,12 @@ def ledger_of(session: Session, setting: Setting | None = None) -> Ledger:
         plain_rate=tokens_per_ns(steps) * 1e9 if steps else None,
         drafting_rate=tokens_per_ns(rounds) * 1e9 if rounds else None,
         decode=None if baseline is None else baseline.measured(),
-        decode_synchronous=measured_by_width(verify_widths).get(1),
-        round=waited_for([e.round_ns for e in rounds]).measured(),
-        draft=waited_for([e.draft_ns for e in splits]).measured(),
-        verify=waited_for([e.verify_ns for e in splits]).measured(),
-        rest=waited_for([e.rest_ns for e in splits]).measured(),
-        rewind=waited_for([e.rewind_ns for e in splits]).measured(),
+        decode_synchronous=_decode_synchronous(session, verify_widths),
+        round=waited_for(ns_of(rounds, "round_ns")).measured(),
+        draft=waited_for(ns_of(splits, "draft_ns")).measured(),
+        verify=waited_for(ns_of(splits, "verify_ns")).measured(),
+        rest=waited_for(ns_of(splits, "rest_ns")).measured(),
+        rewind=waited_for(ns_of(splits, "rewind_ns")).measured(),
         verify_by_width=measured_by_width(verify_widths),
         draft_by_width=measured_by_width(draft_widths),
         acceptance=acceptance,
@@ -177,6 +181,12 @@ def ledger_of(session: Session, setting: Setting | None = None) -> Ledger:
     )
 
 
+def _decode_synchronous(session: Session, widths: Mapping[int, Samples[Synchronous]]) -> Measured[Synchronous] | None:
+    """One position in one pass; that of the setting's own verify passes where no other was timed."""
+    usual = whole_passes(session, "verify").get(1) or widths.get(1)
+    return None if usual is None else usual.measured()
+
+
 def undecided_kinds(records_so_far: Sequence[records.Record]) -> tuple[str, ...]:
     """Kinds of content whose watched speedup interval still holds 1 (or is not there yet), from a session's records."""
     visits = visits_of(session_of(records_so_far))
@@ -192,20 +202,31 @@ def _ended_as_planned(session: Session) -> bool:
     return session.status == "finished" and not (session.footer and session.footer.reason)
 
 
-def _once(rounds: Sequence[records.Round]) -> list[records.Round]:
+def _once(rounds: Sequence[records.Round]) -> Sequence[records.Round]:
     """The rounds of each text once: both drafting visits of a segment play the same ones under greedy acceptance."""
-    return [e for e in rounds if not e.replay] or list(rounds)
+    first = column_of(rounds, "replay") == 0
+    return chosen(rounds, first) if first.any() else rounds
+
+
+def _counted(rounds: Sequence[records.Round]) -> Ints:
+    """Drafted and accepted tokens of each round."""
+    return np.stack((column_of(rounds, "drafted"), column_of(rounds, "accepted")), axis=1)
 
 
 def _round_steps(by_prompt: dict[str, list[Segment]], pairs: Sequence[Segment]) -> Interval | None:
     """R = mean round ÷ mean plain step, its interval over prompts (over segments where there are fewer than three)."""
     units = list(by_prompt.values()) if len(by_prompt) >= 3 else [[s] for s in pairs]
-    baselines = [pipelined_steps([e for s in unit for e in s.steps]) for unit in units]
-    decodes = [Span(fmean(each.ns) * MS, each.ruler) for each in baselines if each is not None]
-    if len(units) < 2 or len(decodes) < len(units):
+    if len(units) < 2:
         return None
-    rounds = [waited_for([e.round_ns for s in unit for e in s.rounds]) for unit in units]
-    return round_steps_over([Span(fmean(each.ns) * MS, each.ruler) for each in rounds], decodes)
+    decodes, rounds = [], []
+    for unit in units:
+        baseline = pipelined_steps(joined(s.steps for s in unit))
+        if baseline is None:
+            return None
+        taken = waited_for(ns_of(joined(s.rounds for s in unit), "round_ns"))
+        decodes.append(Span(mean_ns(baseline.ns) * MS, baseline.ruler))
+        rounds.append(Span(mean_ns(taken.ns) * MS, taken.ruler))
+    return round_steps_over(rounds, decodes)
 
 
 def _verify_steps(setting: Setting, widths: Mapping[int, Samples[Synchronous]]) -> Interval | None:
@@ -219,33 +240,27 @@ def _verify_steps(setting: Setting, widths: Mapping[int, Samples[Synchronous]]) 
 def _by_prompt(visits: Sequence[Visit]) -> dict[str, list[Segment]]:
     found: dict[str, list[Segment]] = {}
     for visit in visits:
-        if visit.pairs():
-            found.setdefault(visit.prompt, []).extend(visit.pairs())
+        pairs = visit.pairs()
+        if pairs:
+            found.setdefault(visit.prompt, []).extend(pairs)
     return found
-
-
-def _log_ratio(segments: Sequence[Segment]) -> float:
-    """log S of one prompt: total rates over its paired segments."""
-    rounds = [e for s in segments for e in s.rounds]
-    steps = [e for s in segments for e in s.steps]
-    return math.log(tokens_per_ns(rounds) / tokens_per_ns(steps))
 
 
 def _kinds(visits: Sequence[Visit], closing: bool) -> tuple[KindRow, ...]:
     rows = []
     for kind in dict.fromkeys(v.kind for v in visits):
         prompts = _by_prompt([v for v in visits if v.kind == kind])
-        rounds = [e for segments in prompts.values() for s in segments for e in s.rounds]
-        if len(_once(rounds)) < 2:
+        texts = _once(joined(s.rounds for segments in prompts.values() for s in segments))
+        if len(texts) < 2:
             continue
-        ratios = [_log_ratio(segments) for segments in prompts.values()]
+        ratios = [log_ratio(segments) for segments in prompts.values()]
         rows.append(
             KindRow(
                 kind=kind,
                 prompts=len(prompts),
                 speedup=live_interval(ratios, closing=closing),
                 estimate=math.exp(fmean(ratios)),
-                acceptance=count_rounds([(e.drafted, e.accepted) for e in _once(rounds)]),
+                acceptance=count_rounds(_counted(texts)),
             )
         )
     return tuple(rows)
@@ -258,7 +273,7 @@ def _rounds_needed(facts: VerdictFacts, by_prompt: dict[str, list[Segment]]) -> 
     counted = [s for segments in by_prompt.values() for s in segments]
     if serial and by_prompt:
         counted = list(by_prompt.values())[-1]
-    rounds = len(_once([e for s in counted for e in s.rounds]))
+    rounds = len(_once(joined(s.rounds for s in counted)))
     return rounds_still_needed(ratios, rounds, serial=serial) if ratios else None
 
 

@@ -57,7 +57,7 @@ def measured_costs(ledger: Ledger, share_by_drafted: Mapping[int, float]) -> Mea
     shares = [c.estimate for c in ledger.acceptance.cumulative][:k]
     return MeasuredCosts(
         k=k,
-        costs=RoundCosts(kind, verify, draft, ledger.rest.span, search),
+        costs=RoundCosts(kind, verify, draft, ledger.rest.span, search, ledger.setting.heads or 1),
         decode=ledger.decode.span,
         alpha=Conditional(alpha=line.alpha.estimate, rule=rule),
         by_position=Cumulative(shares=tuple(shares) + (0.0,) * (k - len(shares)), rule=rule),

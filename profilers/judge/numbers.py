@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ..record.session import Session
+from .event_rows import Ns, in_ms
+from .manners import Manner, Manners, is_usual
 from .parts import part_from
 from .statistics import Interval, Spread, median_and_mad
 
@@ -27,7 +29,7 @@ class Number:
 
 def number(values_ns: Sequence[int | None]) -> Number | None:
     """A number from at least two values; those that are None were not measured."""
-    values = [v * MS for v in values_ns if v is not None]
+    values = in_ms(values_ns if isinstance(values_ns, Ns) else [v for v in values_ns if v is not None])
     if len(values) < 2:
         return None
     return Number(part_from(values).interval(), median_and_mad(values))
@@ -39,11 +41,19 @@ def numbers(by_width: Mapping[int, Sequence[int]]) -> dict[int, Number]:
     return {width: n for width, n in found.items() if n is not None}
 
 
-def whole_probes(session: Session, what: str, runs: set[int] | None = None) -> dict[int, list[int]]:
-    """Synchronous whole-graph samples in ns by width; of some runs only, where the drafter matters."""
+def whole_probes(
+    session: Session, what: str, runs: set[int] | None = None, manner: Manner | None = None
+) -> dict[int, list[int]]:
+    """Synchronous whole-graph samples in ns by width; of some runs only, where the drafter matters.
+
+    Verify passes are those of one manner; None takes passes in one go that choose greedily, as blocks are timed in.
+    """
     found: dict[int, list[int]] = {}
+    manners = Manners(session)
     for probe in session.probes:
         if probe.ruler != "whole" or probe.part != what or probe.pipelined:
+            continue
+        if what == "verify" and not (is_usual(probe) if manner is None else manners.of(probe) == manner):
             continue
         if runs is None or probe.run in runs or probe.run is None:
             found.setdefault(probe.width, []).extend(ns for ns in probe.samples_ns or () if ns > 0)

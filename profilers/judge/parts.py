@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ...engine.errors import SpecviewError
-from .statistics import LEVEL, Interval, effective_size, t_interval, t_quantile
+from .statistics import LEVEL, Interval, Values, effective_size, t_interval, t_quantile
 
 WIDEST_LOG = 300.0  # of half an interval: a mean lost in its noise says nothing, and must not overflow
 
@@ -26,7 +26,7 @@ class Part:
         return Interval(self.mean, self.mean - half, self.mean + half, level, round(self.n))
 
 
-def part_from(values: Sequence[float], *, serial: bool = True) -> Part:
+def part_from(values: Values, *, serial: bool = True) -> Part:
     """Mean and standard error of a series in time; raises SpecviewError below two values."""
     interval = t_interval(values)
     n = len(values)

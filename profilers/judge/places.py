@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from statistics import NormalDist, fmean
 from typing import Literal, NamedTuple
 
@@ -44,12 +45,17 @@ def block_probes(session: Session, width: int) -> list[Probe]:
 
 def place_of(probe: Probe) -> Place:
     """The place a block probe stands for."""
-    return Place(probe.category or "", probe.detail, probe.block or "")
+    return _place(probe.category or "", probe.detail, probe.block or "")
+
+
+@lru_cache(maxsize=4096)  # a long session asks this for a million probes of some twenty places
+def _place(category: str, detail: str | None, block: str) -> Place:
+    return Place(category, detail, block)
 
 
 def queueable(probes: Iterable[Probe]) -> set[Place]:
     """The places a queued sum must hold: all that any ruler saw, but for what cannot be queued."""
-    known = [(place_of(p), p.ruler) for p in probes]
+    known = {(place_of(p), p.ruler) for p in probes}
     return {place for place, ruler in known if place.category != NOT_QUEUED or ruler == "queued"}
 
 

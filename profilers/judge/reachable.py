@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from ..record.session import Session
 from .economics import NOTHING, DrafterKind, drafter_kind, speedup_interval
+from .event_rows import column_of, joined
 from .floors import Floors, NoFloor
 from .ledger import Ledger
 from .parts import Part
@@ -89,6 +90,7 @@ def _widths(session: Session, ledger: Ledger) -> dict[int, float]:
     setting = ledger.setting
     if drafter_kind(setting.drafter, setting.adaptive) is not DrafterKind.LOOKUP:
         return {setting.k + 1: 1.0}
-    rounds = [e.drafted + 1 for v in visits_of(session) if v.setting == setting for s in v.pairs() for e in s.rounds]
-    counts = Counter(rounds)
+    mine = [v for v in visits_of(session) if v.setting == setting]
+    rounds = column_of(joined(s.rounds for v in mine for s in v.pairs()), "drafted") + 1
+    counts = Counter(rounds.tolist())
     return {width: n / len(rounds) for width, n in counts.items()} or {setting.k + 1: 1.0}

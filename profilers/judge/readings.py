@@ -8,9 +8,11 @@ from typing import Generic
 
 from ..record.records import Step
 from ..record.session import Session
-from .numbers import MS, Number, whole_probes
+from .event_rows import Ns, column_of, in_ms, ns_of
+from .manners import Manner
+from .numbers import Number, whole_probes
 from .parts import part_from
-from .shown import shown_passes, verify_probes
+from .shown import shown_verify
 from .spans import Pipelined, R, Span, Synchronous
 from .statistics import median_and_mad
 
@@ -26,7 +28,7 @@ class Measured(Number, Generic[R]):
 class Samples(Generic[R]):
     """Times in ns taken by one ruler, in the order they were taken; `left_out` more were interrupted."""
 
-    ns: tuple[int, ...]
+    ns: Sequence[int]
     ruler: type[R]
     left_out: int = 0
 
@@ -34,7 +36,7 @@ class Samples(Generic[R]):
         """Mean and standard error of at least two samples."""
         if len(self.ns) < 2:
             return None
-        part = part_from([v * MS for v in self.ns])
+        part = part_from(in_ms(self.ns))
         return Span(part.mean, self.ruler, part.se, part.n)
 
     def measured(self) -> Measured[R] | None:
@@ -42,11 +44,13 @@ class Samples(Generic[R]):
         span = self.span()
         if span is None:
             return None
-        return Measured(span.part.interval(), median_and_mad([v * MS for v in self.ns]), span)
+        return Measured(span.part.interval(), median_and_mad(in_ms(self.ns)), span)
 
 
 def samples(values_ns: Sequence[int | None], ruler: type[R]) -> Samples[R]:
     """Values that a record keeps in ns; those that are None were not measured."""
+    if isinstance(values_ns, Ns):
+        return Samples(values_ns, ruler)
     return Samples(tuple(v for v in values_ns if v is not None), ruler)
 
 
@@ -55,20 +59,24 @@ def waited_for(values_ns: Sequence[int | None]) -> Samples[Synchronous]:
     return samples(values_ns, Synchronous)
 
 
-def whole_passes(session: Session, part: str, runs: set[int] | None = None) -> dict[int, Samples[Synchronous]]:
-    """Whole-graph passes that were waited for, by width; of some runs only, where the drafter matters."""
-    return {width: waited_for(values) for width, values in whole_probes(session, part, runs).items()}
+def whole_passes(
+    session: Session, part: str, runs: set[int] | None = None, manner: Manner | None = None
+) -> dict[int, Samples[Synchronous]]:
+    """Whole-graph passes that were waited for, by width; of some runs or one manner only, as `whole_probes` has it."""
+    return {width: waited_for(values) for width, values in whole_probes(session, part, runs, manner).items()}
 
 
 def shown_wall(session: Session, width: int) -> Samples[Synchronous]:
     """The whole target passes over a width that displays show: at the context of the blocks, none interrupted."""
-    shown = shown_passes(verify_probes(session, width))
+    shown = shown_verify(session, width)
     return Samples(shown.totals_ns, Synchronous, shown.left_out)
 
 
 def pipelined_steps(steps: Sequence[Step]) -> Samples[Pipelined] | None:
     """Steps of plain generation as the baseline of a verdict; None where any of them was waited for."""
-    return samples([e.step_ns for e in steps], Pipelined) if all(e.pipelined for e in steps) else None
+    if not column_of(steps, "pipelined").all():
+        return None
+    return samples(ns_of(steps, "step_ns"), Pipelined)
 
 
 def measured_by_width(by_width: Mapping[int, Samples[R]]) -> dict[int, Measured[R]]:

@@ -13,6 +13,7 @@ from typing import Generic
 from ..measure.timings import CATEGORIES
 from ..record.records import Calibration, Probe
 from ..record.session import Session
+from .event_rows import joined
 from .numbers import MS
 from .places import Arrangement, Place, block_probes, counts_as, fenced_sum, is_hot, place_of, queueable, queued_places
 from .readings import Samples, pipelined_steps, samples, shown_wall
@@ -95,8 +96,10 @@ def ruler_table(session: Session, width: int = 1) -> RulerTable | None:
     synchronous = _synchronous(session, width)
     if not probes and synchronous.span is None:
         return None
-    found = {place_of(p).category for p in probes}
-    order = [c for c in CATEGORIES if c in found] + sorted(found - set(CATEGORIES))
+    by_category: dict[str, list[Probe]] = {}
+    for probe in probes:
+        by_category.setdefault(probe.category or "", []).append(probe)
+    order = [c for c in CATEGORIES if c in by_category] + sorted(set(by_category) - set(CATEGORIES))
     fence_ms, fence = fence_cost(session.calibrations)
     return RulerTable(
         width=width,
@@ -105,9 +108,11 @@ def ruler_table(session: Session, width: int = 1) -> RulerTable | None:
         fenced=_fenced(probes, width),
         queued_hot=_queued(probes, "hot", width, fixed),
         queued_cycled=_queued(probes, "cycled", width, fixed),
-        categories=tuple(_row(probes, fixed, category, width) for category in order),
+        categories=tuple(_row(by_category[category], fixed, category, width) for category in order),
         details=tuple(
-            _row(probes, fixed, category, width, detail) for category in order for detail in _details(probes, category)
+            _row(by_category[category], fixed, category, width, detail)
+            for category in order
+            for detail in _details(by_category[category], category)
         ),
         blocks=blocks_in(probes),
         fence_ms=fence_ms,
@@ -176,9 +181,9 @@ def _pipelined(session: Session, width: int) -> Reading[Pipelined]:
         return Reading(ruler=Pipelined, missing="Plain decoding goes one position at a time, so only one is pipelined.")
     visits = visits_of(session)
     last = settings_of(visits)[-1:]
-    paired = [e for v in visits if v.setting in last for s in v.pairs() for e in s.steps]
-    steps = paired or [e for v in visits for s in v.segments.values() for e in s.steps]
-    if not steps:
+    paired = joined(s.steps for v in visits if v.setting in last for s in v.pairs())
+    steps = paired if len(paired) else joined(s.steps for v in visits for s in v.segments.values() if s.steps)
+    if not len(steps):
         probed = [
             v for p in session.probes if p.ruler == "whole" and p.pipelined and p.width == 1 for v in p.samples_ns or ()
         ]

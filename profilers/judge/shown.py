@@ -13,8 +13,10 @@ from statistics import fmean
 from ..record.records import Probe
 from ..record.session import Session
 from .interruptions import uninterrupted
+from .manners import is_usual
 from .numbers import MS
 from .places import Place, is_hot, place_of, queueable
+from .remembered import remembered
 
 WHY_BY_CATEGORY = {"MoE": "it reads its routes in mid-pass"}
 NO_COPIES = "copies of it cannot wait in one graph"
@@ -48,16 +50,28 @@ class ShownPasses:
         return fmean(self.evaluations_ns) * MS if self.evaluations_ns else None
 
 
+def shown_verify(session: Session, width: int) -> ShownPasses:
+    """The whole passes over that many positions that displays show."""
+    return remembered(session, f"shown passes {width}", lambda: shown_passes(verify_probes(session, width)))
+
+
 def verify_probes(session: Session, width: int) -> list[Probe]:
     """Whole passes over that many positions that were waited for, at the context of the blocks."""
     probes = at_one_context(session).probes
-    return [p for p in probes if p.ruler == "whole" and p.part == "verify" and p.width == width and not p.pipelined]
+    return [p for p in probes if p.ruler == "whole" and p.part == "verify" and p.width == width and _beside(p)]
+
+
+def _beside(probe: Probe) -> bool:
+    """Whether a whole pass may stand beside blocks: it was waited for, made in one go, and read greedily."""
+    return not probe.pipelined and is_usual(probe)
 
 
 def at_one_context(session: Session) -> Session:
     """A survey with the probes of the context that its blocks were timed at: a curve has passes at others too."""
+    if session.runs:
+        return session
     contexts = {p.context for p in session.probes if p.category is not None}
-    if session.runs or len(contexts) != 1:
+    if len(contexts) != 1:
         return session
     return replace(session, probes=tuple(p for p in session.probes if p.context in contexts))
 

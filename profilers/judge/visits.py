@@ -9,13 +9,20 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ...engine.limits import LONGEST_DRAFT
+from ..record.columns import Kept
 from ..record.records import Round, Run, Step
 from ..record.session import Session
+from .event_rows import Flags, Rows, cls_of, column_of, columns_of, total, totals_by_group
+from .remembered import remembered
 
 DRAFTING_ARMS = ("drafting", "k0")
 
@@ -34,16 +41,23 @@ class Setting:
     policy: str | None = None
     kv_bits: int | None = None
     adaptive: bool = False
+    kv_start: int | None = None
+    heads: int | None = None
 
 
 @dataclass(slots=True)
 class Segment:
-    """Counted events of one segment by arm; warm-ups are left out."""
+    """Counted events of one segment by arm; warm-ups are left out.
+
+    `plain` and `drafting` are the tokens of steps and of free rounds, and the ns they took.
+    """
 
     number: int
-    steps: list[Step] = field(default_factory=list)
-    rounds: list[Round] = field(default_factory=list)
-    splits: list[Round] = field(default_factory=list)
+    steps: Sequence[Step] = ()
+    rounds: Sequence[Round] = ()
+    splits: Sequence[Round] = ()
+    plain: tuple[int, int] = (0, 0)
+    drafting: tuple[int, int] = (0, 0)
     last_t_ns: int = 0
     whole: bool = True
 
@@ -55,7 +69,7 @@ class Segment:
     @property
     def log_ratio(self) -> float:
         """log(drafting ÷ plain tokens per second) over this segment."""
-        return math.log(tokens_per_ns(self.rounds) / tokens_per_ns(self.steps))
+        return log_ratio([self])
 
 
 @dataclass(slots=True)
@@ -75,24 +89,30 @@ class Visit:
         return [s for s in paired if s.whole] if self.kept else paired
 
 
-def tokens_per_ns(events: Sequence[Step | Round]) -> float:
+def log_ratio(segments: Sequence[Segment]) -> float:
+    """log(drafting ÷ plain tokens per second), total rates over segments."""
+    drafting, plain = [s.drafting for s in segments], [s.plain for s in segments]
+    return math.log(_rate(drafting) / _rate(plain))
+
+
+def _rate(totals: Sequence[tuple[int, int]]) -> float:
+    return sum(tokens for tokens, _ in totals) / sum(ns for _, ns in totals)
+
+
+def tokens_per_ns(events: Sequence[Step] | Sequence[Round]) -> float:
     """Tokens per nanosecond over events."""
-    return sum(e.tokens for e in events) / sum(_ns(e) for e in events)
-
-
-def _ns(event: Step | Round) -> int:
-    return event.step_ns if isinstance(event, Step) else event.round_ns
-
-
-def _sound(event: Step | Round) -> bool:
-    """Whether an event can be reckoned with; no recorder writes one that cannot, but a file may hold anything."""
-    return _ns(event) > 0 and event.tokens > 0 and (isinstance(event, Step) or event.drafted <= LONGEST_DRAFT)
+    ns = "step_ns" if cls_of(events) is Step else "round_ns"
+    return total(column_of(events, "tokens")) / total(column_of(events, ns))
 
 
 def visits_of(session: Session) -> list[Visit]:
     """All visits of a session in order."""
+    return list(remembered(session, "visits", lambda: _visits(session)))
+
+
+def _visits(session: Session) -> list[Visit]:
     visits: list[Visit] = []
-    by_run: dict[int, tuple[Visit, str]] = {}
+    by_run: dict[int, tuple[int, str]] = {}
     for run in session.runs:
         if run.k > LONGEST_DRAFT:
             continue
@@ -103,22 +123,76 @@ def visits_of(session: Session) -> list[Visit]:
             visits.append(visit)
         visit.setting = visit.setting or setting
         visit.runs[run.arm] = run.run
-        by_run[run.run] = (visit, run.arm)
-    events: tuple[Step | Round, ...] = (*session.steps, *session.rounds)
-    for event in events:
-        if event.run not in by_run or event.warm_up or not _sound(event):
-            continue
-        visit, arm = by_run[event.run]
-        segment = visit.segments.setdefault(event.segment, Segment(event.segment))
-        segment.last_t_ns = max(segment.last_t_ns, event.t_ns)
-        if isinstance(event, Step):
-            segment.steps.append(event)
-        elif arm == "split":
-            segment.splits.append(event)
+        by_run[run.run] = (len(visits) - 1, run.arm)
+    for stretch in _stretches(columns_of(session.steps, Step), by_run, "step_ns"):
+        segment = _segment(visits, stretch)
+        segment.steps, segment.plain = stretch.rows, stretch.totals
+    for stretch in _stretches(columns_of(session.rounds, Round), by_run, "round_ns"):
+        segment = _segment(visits, stretch)
+        if stretch.split:
+            segment.splits = stretch.rows
         else:
-            segment.rounds.append(event)
+            segment.rounds, segment.drafting = stretch.rows, stretch.totals
     _mark_given_up(visits, [m.t_ns for m in session.memory])
     return visits
+
+
+@dataclass(frozen=True, slots=True)
+class _Stretch:
+    """The events of one kind in one segment, split rounds by themselves; `totals` are tokens and ns."""
+
+    visit: int
+    segment: int
+    split: bool
+    rows: Rows[Any]
+    totals: tuple[int, int]
+    last_t_ns: int
+
+
+def _segment(visits: Sequence[Visit], stretch: _Stretch) -> Segment:
+    """The segment of a stretch, made when it is the first."""
+    segment = visits[stretch.visit].segments.setdefault(stretch.segment, Segment(stretch.segment))
+    segment.last_t_ns = max(segment.last_t_ns, stretch.last_t_ns)
+    return segment
+
+
+def _stretches(events: Kept[Any], visit_by_run: Mapping[int, tuple[int, str]], ns: str) -> Iterable[_Stretch]:
+    """The events that count, by visit and segment, in the order in which these come first."""
+    if not visit_by_run or not len(events):
+        return
+    runs = np.array(sorted(visit_by_run), np.int64)
+    visit_of_run = np.array([visit_by_run[run][0] for run in runs.tolist()], np.int64)
+    splits = np.array([events.cls is Round and visit_by_run[run][1] == "split" for run in runs.tolist()], np.int64)
+    run = events.column("run")
+    at = np.minimum(np.searchsorted(runs, run), runs.size - 1)
+    counted = np.flatnonzero((runs[at] == run) & _sound(events, ns) & (events.column("warm_up") == 0))
+    if not counted.size:
+        return
+    of_run = at[counted]
+    names, rank = np.unique(events.column("segment")[counted], return_inverse=True)
+    key = (visit_of_run[of_run] * names.size + rank) * 2 + splits[of_run]
+    order = counted
+    if bool((np.diff(key) < 0).any()):
+        turn = np.argsort(key, kind="stable")
+        order, key = counted[turn], key[turn]
+    starts = np.flatnonzero(np.diff(key, prepend=-1))
+    stops = np.append(starts[1:], key.size)
+    tokens = totals_by_group(events.column("tokens")[order], starts)
+    times = totals_by_group(events.column(ns)[order], starts)
+    lasts = np.maximum.reduceat(events.column("t_ns")[order], starts).tolist()
+    first_come = np.argsort(order[starts], kind="stable").tolist()
+    keys, begins, ends = key[starts].tolist(), starts.tolist(), stops.tolist()
+    for i in first_come:
+        rows = Rows(events, order, begins[i], ends[i])
+        visit, segment = divmod(keys[i] // 2, names.size)
+        split = bool(keys[i] % 2)
+        yield _Stretch(visit, int(names[segment]), split, rows, (tokens[i], times[i]), lasts[i])
+
+
+def _sound(events: Kept[Any], ns: str) -> Flags:
+    """Which can be reckoned with; no recorder writes one that cannot, but a file may hold anything."""
+    sound: NDArray[np.bool_] = (events.column(ns) > 0) & (events.column("tokens") > 0)
+    return sound if events.cls is Step else sound & (events.column("drafted") <= LONGEST_DRAFT)
 
 
 def _mark_given_up(visits: Sequence[Visit], closed_ns: Sequence[int]) -> None:
@@ -150,6 +224,8 @@ def _setting(run: Run) -> Setting:
         run.policy,
         run.kv_bits,
         run.adaptive,
+        run.kv_start,
+        run.heads,
     )
 
 

@@ -12,8 +12,12 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from statistics import fmean
 
+import numpy as np
+
+from ..record.columns import NOT_THERE, Kept
 from ..record.records import Counters, Round, Step
 from ..record.session import Session
+from .event_rows import E, Flags, Ints, Rows, columns_of, total
 from .statistics import effective_size
 
 # A file may hold millions of windows; more blocks than these add nothing to an interval.
@@ -78,14 +82,10 @@ def groups_of(session: Session, *, with_runs: bool = True) -> tuple[Group, ...]:
 
 def windows_of_runs(session: Session) -> tuple[Counters, ...]:
     """The runs of a session as windows, for sessions whose arms were not measured in pairs; warm-ups left out."""
-    rounds: dict[int, list[Round]] = {}
-    steps: dict[int, list[Step]] = {}
-    for each in session.rounds:
-        if not each.warm_up and each.round_ns > 0 and each.accepted <= each.drafted:
-            rounds.setdefault(each.run, []).append(each)
-    for step in session.steps:
-        if not step.warm_up and step.step_ns > 0:
-            steps.setdefault(step.run, []).append(step)
+    every, plain = columns_of(session.rounds, Round), columns_of(session.steps, Step)
+    sound = (every.column("round_ns") > 0) & (every.column("accepted") <= every.column("drafted"))
+    rounds = _by_run(every, sound & (every.column("warm_up") == 0))
+    steps = _by_run(plain, (plain.column("step_ns") > 0) & (plain.column("warm_up") == 0))
     source = session.header.source or "specview"
     found = []
     for run in session.runs:
@@ -100,8 +100,8 @@ def windows_of_runs(session: Session) -> tuple[Counters, ...]:
                     label=label,
                     batch=1,
                     temperature=run.temperature,
-                    tokens=sum(e.tokens for e in mine),
-                    elapsed_ns=sum(e.step_ns for e in mine),
+                    tokens=total(mine.column("tokens")),
+                    elapsed_ns=total(mine.column("step_ns")),
                 )
             )
         elif run.arm == "drafting" and run.run in rounds:
@@ -110,9 +110,25 @@ def windows_of_runs(session: Session) -> tuple[Counters, ...]:
     return tuple(found)
 
 
-def _of_rounds(rounds: Sequence[Round], source: str, label: str, t_ns: int, drafter: str, k: int) -> Counters:
-    longest = max(r.accepted for r in rounds)
-    positions = tuple(sum(r.accepted > i for r in rounds) for i in range(min(longest, 64)))
+def _by_run(events: Kept[E], counted: Flags) -> dict[int, Rows[E]]:
+    """The events that count, by run."""
+    order = np.flatnonzero(counted)
+    if not order.size:
+        return {}
+    runs = events.column("run")[order]
+    if bool((np.diff(runs.astype(np.int64)) < 0).any()):
+        turn = np.argsort(runs, kind="stable")
+        order, runs = order[turn], runs[turn]
+    numbers, starts = np.unique(runs, return_index=True)
+    begins = [int(start) for start in starts]
+    found = zip(numbers.tolist(), begins, [*begins[1:], len(order)], strict=True)
+    return {run: Rows(events, order, start, stop) for run, start, stop in found}
+
+
+def _of_rounds(rounds: Rows[Round], source: str, label: str, t_ns: int, drafter: str, k: int) -> Counters:
+    accepted = rounds.column("accepted")
+    longest = int(accepted.max())
+    positions = tuple(int((accepted > i).sum()) for i in range(min(longest, 64)))
     return Counters(
         t_ns=t_ns,
         arm="drafting",
@@ -122,20 +138,19 @@ def _of_rounds(rounds: Sequence[Round], source: str, label: str, t_ns: int, draf
         k=k,
         batch=1,
         rounds=len(rounds),
-        drafted=sum(r.drafted for r in rounds),
-        accepted=sum(r.accepted for r in rounds),
+        drafted=total(rounds.column("drafted")),
+        accepted=total(accepted),
         accepted_by_position=positions or None,
-        tokens=sum(r.tokens for r in rounds),
-        elapsed_ns=sum(r.round_ns for r in rounds),
-        draft_ns=_total([r.draft_ns for r in rounds]),
-        verify_ns=_total([r.verify_ns for r in rounds]),
-        rest_ns=_total([r.rest_ns for r in rounds]),
+        tokens=total(rounds.column("tokens")),
+        elapsed_ns=total(rounds.column("round_ns")),
+        draft_ns=_total(rounds.column("draft_ns")),
+        verify_ns=_total(rounds.column("verify_ns")),
+        rest_ns=_total(rounds.column("rest_ns")),
     )
 
 
-def _total(values: Sequence[int | None]) -> int | None:
-    known = [v for v in values if v is not None]
-    return sum(known) if len(known) == len(values) else None
+def _total(values: Ints) -> int | None:
+    return None if bool((values == NOT_THERE).any()) else total(values)
 
 
 def tokens_per_second(window: Counters) -> float | None:

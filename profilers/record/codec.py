@@ -95,6 +95,16 @@ def write_fields(kind: str, record: Any) -> dict[str, Any]:
     return written
 
 
+def value_reader(hint: Any) -> Convert:
+    """The conversion of one annotation from parsed JSON, for a value whose line was found right before."""
+    return _form_of(hint).read
+
+
+def value_writer(hint: Any) -> Convert:
+    """The conversion of one annotation to JSON values."""
+    return _form_of(hint).write
+
+
 def _record_error(kind: str, wrong: _WrongValue) -> RecordError:
     return RecordError(f"A record of kind {kind} has a wrong field: {'.'.join(wrong.path)} {wrong.must}.")
 

@@ -37,6 +37,17 @@ class LineSplitter:
         """The length of the last line so far, which has no newline yet."""
         return len(self._partial)
 
+    @property
+    def between_lines(self) -> bool:
+        """Whether the next byte begins a line."""
+        return not self._partial and not self._inside_long_line
+
+    def pass_by(self, count: int) -> int:
+        """Count whole lines that somebody else cuts, between two lines; returns the number of the first."""
+        first = self._number
+        self._number += count
+        return first
+
     def feed(self, data: bytes) -> list[tuple[int, bytes | None]]:
         """Return the lines that `data` completes, numbered from 1; None, once, for a line too long."""
         lines: list[tuple[int, bytes | None]] = []

@@ -15,6 +15,7 @@ from typing import Self
 
 from ...engine.errors import SpecviewError
 from .codec import safe_text
+from .library.writer_lock import hold
 from .records import Footer, Header, Record, Round, Step, to_line
 
 SUFFIX = ".specview.jsonl"
@@ -69,6 +70,7 @@ class SessionStore:
         self._name = name
         self._write = write
         self._counts = Counts()
+        self._held = hold(descriptor)
 
     @classmethod
     def create(cls, path: Path, write: Callable[[int, bytes], int] = os.write) -> Self:
@@ -99,6 +101,7 @@ class SessionStore:
         if isinstance(record, Header) is not (self._counts.records == 0):
             raise StoreError(f"{self._name} must hold one header, and it comes first.")
         line = to_line(record)
+        self._held = self._held or hold(descriptor)
         try:
             self._write_whole(descriptor, line)
             # one assignment, so that an interrupt leaves the counts from before or after, never a mixture

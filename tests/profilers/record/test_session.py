@@ -179,16 +179,13 @@ def test_a_refused_file_stays_refused(head: bytes) -> None:
             call()
 
 
-def test_records_after_the_footer_are_kept_and_reported(opened: Opener, head: bytes) -> None:
+def test_records_after_the_footer_are_kept_and_reported_but_for_notes(opened: Opener, head: bytes) -> None:
     footer = Footer(status="finished", rounds=0, steps=0, tokens=0, t_ns=0)
     second = Footer(status="failed", rounds=0, steps=0, tokens=0, t_ns=0)
     session = opened(head + to_line(footer) + to_line(note(1)) + to_line(second))
     assert session.notes == (note(1),)
     assert session.footer == footer
-    assert session.problems == (
-        Problem(3, "It comes after the footer."),
-        Problem(4, "It comes after the footer."),
-    )
+    assert session.problems == (Problem(4, "It comes after the footer."),)
 
 
 def test_a_second_header_is_reported_and_the_first_counts(opened: Opener, head: bytes) -> None:
