@@ -94,9 +94,10 @@ def recorder_command(path: Path, options: Sequence[str]) -> list[str]:
 
 def _on_screen(options: argparse.Namespace) -> int:
     from .application import Source, SpecviewApp
+    from .watching import look
 
     source = Source(options.out, record=True, options=recorder_options(options))
-    app = SpecviewApp(source, theme="light" if options.light else "dark", command=recorder_command)
+    app = SpecviewApp(source, command=recorder_command, **look(options))
     app.run()
     if app.recorded is not None:
         print(f"Saved: {shown_path(app.recorded)}")

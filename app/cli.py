@@ -13,13 +13,33 @@ from rich.console import Console
 
 from .. import __version__
 from ..engine.errors import SpecviewError
-from ..profilers.record.plan import ONE_PASS, RULES
+from ..profilers.record.plan import ONE_PASS, PROBES_DUTY, RULES
 from .attaching import add_attach
+from .comparing import add_diff
+from .exporting.arguments import add_export
 from .importing import add_import
 from .judging import add_judge
+from .library_commands import LIBRARY, add_library, library_command
+from .library_names import find_sessions
+from .prompt_cache import add_cache_prompt
+from .settings import sessions_folder
 from .surveying import QUESTIONS, add_surveys, survey
 
-COMMANDS = ("record", "show", "doctor", "watch", "export", "judge", "import", "attach", *QUESTIONS)
+COMMANDS = (
+    "record",
+    "show",
+    "doctor",
+    "watch",
+    "export",
+    "judge",
+    "diff",
+    "import",
+    "attach",
+    "cache-prompt",
+    "serve",
+    *LIBRARY,
+    *QUESTIONS,
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -81,19 +101,27 @@ def parser() -> argparse.ArgumentParser:
     watch.add_argument("session", type=Path, nargs="?", help="a session to open instead of recording one")
     watch.add_argument("--follow", type=Path, metavar="FILE", help="follow a session that another terminal writes")
     watch.add_argument("--light", action="store_true", help="start with the light theme")
-    _add_record(watch)
-    export = commands.add_parser("export", help="a picture of a saved session, or its numbers as a table")
-    export.add_argument("session", type=Path)
-    export.add_argument(
-        "--as", dest="form", choices=("svg", "png", "csv"), default="svg", help="which kind (default svg)"
+    watch.add_argument(
+        "--theme",
+        choices=("dark", "light", "contrast-dark", "contrast-light", "ansi"),
+        help="the theme (default: the last one; ansi where the terminal has 16 colours)",
     )
-    export.add_argument("--size", default="120x40", help="columns x rows (default 120x40)")
-    export.add_argument("--theme", choices=("dark", "light"), default="dark")
-    export.add_argument("-o", "--out", type=Path, help="the file to write (default: named after the session)")
+    watch.add_argument("--ascii", action="store_true", help="draw with ASCII only")
+    watch.add_argument("--fresh", action="store_true", help="do not go on where the last launch ended")
+    watch.add_argument("--setup", action="store_true", help="choose model, drafter and prompts before recording")
+    _add_record(watch)
+    serve = commands.add_parser("serve", help="the screen in a browser of this machine, behind a token")
+    serve.add_argument("session", type=Path, nargs="?", help="a session to open instead of recording one")
+    serve.add_argument("--port", type=int, default=8321, help="port on loopback (default 8321; 0: any free one)")
+    _add_record(serve)
+    add_export(commands.add_parser("export", help="screens, reports and traces of a saved session as files"))
+    add_library(commands)
     add_surveys(commands)
     add_import(commands.add_parser("import", help="what another engine printed, as a session"))
     add_attach(commands.add_parser("attach", help="watch a serving engine by its metrics page"))
+    add_cache_prompt(commands.add_parser("cache-prompt", help="read a long prompt once, for record --prompt-cache"))
     add_judge(commands.add_parser("judge", help="facts of any benchmark in, a verdict out"))
+    add_diff(commands.add_parser("diff", help="what changed between sessions, and which part of a round did it"))
     doctor = commands.add_parser("doctor", help="what of this machine bends measurements, and what to do")
     doctor.add_argument("--json", action="store_true", help="one JSON object")
     return top
@@ -120,11 +148,14 @@ def _add_record(command: argparse.ArgumentParser) -> None:
     add("--adaptive", action="store_true", help="let each round choose its draft length, up to --k, or none")
     add("--policy", default=ONE_PASS, help="how verify passes are made: one pass, single passes, dense, compiled")
     add("--kv-bits", type=int, help="keep keys and values in so many bits")
+    add("--kv-start", type=int, default=0, help="the same, but only from this position of the text on (default 0)")
     add("--mtp-without-prompt", action="store_true", help="an MTP head whose cache never saw the prompt")
     add("--system", help="a system prompt before every prompt")
     add("--stop", action="append", default=[], metavar="TOKEN", help="a token that ends an answer, besides the model's")
+    add("--prompt-cache", metavar="FILE", help="go on from a prompt that cache-prompt or mlx_lm.cache_prompt has read")
     add("--out", type=Path, help="the session file to write (default: a new one among the sessions)")
     add("--no-chat", action="store_true", help="do not wrap prompts in the model's chat template")
+    add("--duty", type=float, default=PROBES_DUTY, help="share of time for passes of other widths (default 0.15)")
     add("--no-blocks", action="store_true", help="do not time blocks between segments")
     add("--keep-prompts", action="store_true", help="store the prompts' text, not only their hash")
     add("--no-text", action="store_true", help="leave generated text out of the session")
@@ -138,6 +169,9 @@ def _add_record(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Carry out parsed options."""
+    find_sessions(options, sessions_folder(), COMMANDS)
+    if options.command in LIBRARY:
+        return _open(options) if options.command == "open" else library_command(options)
     if options.command == "show":
         return show_session(options.session, options.json, options.chart, options.baseline_tps)
     if options.command == "doctor":
@@ -148,6 +182,8 @@ def run(options: argparse.Namespace) -> int:
         from .watching import watch
 
         return watch(options)
+    if options.command == "serve":
+        return _serve(options)
     if options.command == "import":
         from .importing import import_files
 
@@ -156,6 +192,14 @@ def run(options: argparse.Namespace) -> int:
         from .attaching import attach
 
         return attach(options)
+    if options.command == "cache-prompt":
+        from .prompt_cache import cache_prompt
+
+        return cache_prompt(options)
+    if options.command == "diff":
+        from .comparing import diff
+
+        return diff(options)
     if options.command == "judge":
         from .judging import judge_facts
 
@@ -163,12 +207,29 @@ def run(options: argparse.Namespace) -> int:
     if options.command in QUESTIONS:
         return survey(options)
     if options.command == "export":
-        from .watching import export
+        from .exporting.command import export
 
         return export(options)
     from .recording import record_headless
 
     return record_headless(options)
+
+
+def _serve(options: argparse.Namespace) -> int:
+    try:
+        from .serving import serve
+    except ModuleNotFoundError as error:
+        raise SpecviewError("specview serve needs its extra: pip install 'specview[serve]'.") from error
+    return serve(options)
+
+
+def _open(options: argparse.Namespace) -> int:
+    """A saved session on the screen, or without a terminal in words."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        return show_session(options.session, as_json=False)
+    from .watching import watch
+
+    return watch(parser().parse_args(["watch", *(["--light"] if options.light else []), "--", str(options.session)]))
 
 
 def show_session(path: Path, as_json: bool, chart: bool = False, baseline_tps: float | None = None) -> int:

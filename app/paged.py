@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from textual.app import App
@@ -49,6 +50,11 @@ class PagedApp(App[None]):
         raise NotImplementedError
 
     @property
+    def saved_sessions(self) -> Path | None:
+        """The folder of the saved sessions, where pages may look for a survey of the same model."""
+        return None
+
+    @property
     def page(self) -> PageScreen | None:
         """The screen that lies over the dashboard, if one does."""
         return next((screen for screen in self.screen_stack if isinstance(screen, PageScreen)), None)
@@ -73,6 +79,8 @@ class PagedApp(App[None]):
         if now is not None and name == now.NAME:
             return
         page = new_page(name, self.view.status)
+        page.restore(self.page_state(name))
+        self.page_changed(now, page)
         if now is None:
             await self.push_screen(page)
         else:
@@ -82,7 +90,15 @@ class PagedApp(App[None]):
     def action_dashboard(self) -> None:
         """Back to the dashboard."""
         if isinstance(self.screen, PageScreen):
+            self.page_changed(self.screen, None)
             self.pop_screen()
+
+    def page_state(self, name: str) -> Mapping[str, str]:
+        """What a page of that name asked to be given again."""
+        return {}
+
+    def page_changed(self, left: PageScreen | None, page: PageScreen | None) -> None:
+        """One page is left for another; None is the dashboard."""
 
     def clear_pages(self) -> None:
         """Forget what was found out of another session."""
@@ -101,6 +117,7 @@ class PagedApp(App[None]):
         page = self.page
         if page is not None and page.is_mounted:
             page.show_status(status, trouble)
+            page.show_what_if(self.view.break_even)
             self._show_page()
 
     def _show_page(self) -> None:
@@ -115,7 +132,7 @@ class PagedApp(App[None]):
             from .pages import Desk
 
             found = {} if self._find_switches is None else {"switches": self._find_switches}
-            self._desk = Desk(self.in_thread, self._tell_page, **found)
+            self._desk = Desk(self.in_thread, self._tell_page, folder=self.saved_sessions, **found)
         return self._desk
 
     def _tell_page(self, news: PageNews) -> None:

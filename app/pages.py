@@ -4,27 +4,50 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
-from ..layouts.costs import break_even_view
+from ..layouts.advice import advice_view
+from ..layouts.advice_facts import AdviceFacts, advice_facts
+from ..layouts.bases import basis_of
 from ..layouts.experiments import SwitchFacts, experiments_view
 from ..layouts.ledger import ledger_view
 from ..layouts.ops import OpsFacts, ops_facts
+from ..layouts.rounds_history import HistoryView, session_history
+from ..layouts.screens.advice import AdviceScreen
+from ..layouts.screens.compare import CompareScreen
 from ..layouts.screens.experiments import ExperimentsScreen
 from ..layouts.screens.ledger import LedgerScreen
 from ..layouts.screens.ops import OpsScreen
 from ..layouts.screens.page import PageScreen
+from ..layouts.screens.rounds import RoundsScreen
+from ..layouts.screens.sessions import SessionsScreen
 from ..layouts.screens.sweep import SweepScreen
+from ..layouts.screens.workloads import WorkloadsScreen
 from ..layouts.sweep import SweepFacts, sweep_facts, sweep_view
 from ..layouts.view_models import StatusView, WhatIf
-from ..layouts.views import Reckoning
+from ..layouts.views import Reckoning, break_even_of
+from ..layouts.workload_facts import WorkloadFacts, workload_facts
+from ..layouts.workloads import workloads_view
 from ..profilers.judge.ledger_rows import LedgerSheet
 from ..profilers.judge.ledger_sheets import ledger_sheets
+from .surveyed_floors import surveyed_floors
 from .switching import known_switches
 
 SwitchFinder = Callable[[str | None], tuple[tuple[SwitchFacts, ...], str]]
-PageFacts = OpsFacts | SweepFacts | tuple[LedgerSheet, ...] | None
+PageFacts = AdviceFacts | WorkloadFacts | OpsFacts | SweepFacts | HistoryView | tuple[LedgerSheet, ...] | None
 SCREEN_BY_NAME: dict[str, type[PageScreen]] = {
-    screen.NAME: screen for screen in (OpsScreen, SweepScreen, ExperimentsScreen, LedgerScreen)
+    screen.NAME: screen
+    for screen in (
+        AdviceScreen,
+        WorkloadsScreen,
+        OpsScreen,
+        SweepScreen,
+        ExperimentsScreen,
+        LedgerScreen,
+        CompareScreen,
+        RoundsScreen,
+        SessionsScreen,
+    )
 }
 
 
@@ -41,14 +64,25 @@ def new_page(name: str, status: StatusView) -> PageScreen:
     return SCREEN_BY_NAME[name](status)
 
 
-def page_facts(name: str, reckoning: Reckoning) -> PageFacts:
-    """What a page needs beyond the reckoning; takes a while for large sessions, so it is done in a thread."""
+def page_facts(name: str, reckoning: Reckoning, folder: Path | None = None) -> PageFacts:
+    """What a page needs beyond the reckoning; takes a while for large sessions, so it is done in a thread.
+
+    `folder` holds the saved sessions, among which may be a survey of the same model.
+    """
+    if name == AdviceScreen.NAME:
+        none_here = folder is not None and reckoning.floors is None
+        found = surveyed_floors(folder, reckoning.session.header) if none_here and folder is not None else None
+        return advice_facts(reckoning) if found is None else advice_facts(reckoning, *found)
+    if name == WorkloadsScreen.NAME:
+        return workload_facts(reckoning, basis_of(reckoning))
     if name == OpsScreen.NAME:
         return ops_facts(reckoning.session)
     if name == SweepScreen.NAME:
         return sweep_facts(reckoning.session, reckoning.ledger, reckoning.share_by_drafted)
     if name == LedgerScreen.NAME:
         return ledger_sheets(reckoning.session, reckoning.ledger)
+    if name == RoundsScreen.NAME:
+        return session_history(reckoning.session)
     return None
 
 
@@ -70,7 +104,9 @@ class Desk:
         run: Callable[[Callable[[], None]], object],
         tell: Callable[[PageNews], None],
         switches: SwitchFinder = known_switches,
+        folder: Path | None = None,
     ) -> None:
+        self._folder = folder
         self._run, self._tell, self._find_switches = run, tell, switches
         self._found: dict[str, PageNews] = {}
         self._due: tuple[str, Reckoning] | None = None
@@ -108,17 +144,22 @@ class Desk:
             show_page(page, known.facts, known.reckoning, what_if, self.switches or Switches())
         if (known is None or known.reckoning is not reckoning) and self._due != (name, reckoning):
             self._due = (name, reckoning)
-            self._run(lambda: self._tell(PageNews(name, reckoning, page_facts(name, reckoning))))
+            self._run(lambda: self._tell(PageNews(name, reckoning, page_facts(name, reckoning, self._folder))))
 
 
 def show_page(page: PageScreen, facts: PageFacts, reckoning: Reckoning, what_if: WhatIf, switches: Switches) -> None:
     """Hand the page its part."""
     if isinstance(page, OpsScreen) and isinstance(facts, OpsFacts):
         page.show_facts(facts)
+    elif isinstance(page, AdviceScreen) and isinstance(facts, AdviceFacts):
+        page.show_view(advice_view(facts, what_if), 0 if facts.basis is None else facts.basis.k)
+    elif isinstance(page, WorkloadsScreen) and isinstance(facts, WorkloadFacts):
+        page.show_view(workloads_view(facts, what_if, page.sort))
     elif isinstance(page, SweepScreen) and isinstance(facts, SweepFacts):
-        page.show_view(sweep_view(facts, what_if.p))
+        page.show_view(sweep_view(facts, what_if))
+    elif isinstance(page, RoundsScreen) and isinstance(facts, HistoryView):
+        page.show_view(facts)
     elif isinstance(page, LedgerScreen) and isinstance(facts, tuple):
-        asked = break_even_view(reckoning.ledger, reckoning.share_by_drafted, what_if).what_if
-        page.show_view(ledger_view(facts, asked))
+        page.show_view(ledger_view(facts, break_even_of(reckoning, what_if).what_if))
     elif isinstance(page, ExperimentsScreen):
         page.show_view(experiments_view(reckoning.session, switches.known, switches.why_none))

@@ -54,6 +54,7 @@ def plan_of(options: argparse.Namespace) -> Plan:
         tokens=options.tokens,
         budget=parsed_budget(options.budget) if options.budget else Budget(),
         seed=options.seed,
+        duty=options.duty,
         blocks_duty=0.0 if options.no_blocks else BLOCKS_DUTY,
         keep_text=not options.no_text,
         keep_prompts=options.keep_prompts,
@@ -67,10 +68,12 @@ def plan_of(options: argparse.Namespace) -> Plan:
         min_p=options.min_p,
         policy=options.policy,
         kv_bits=options.kv_bits,
+        kv_start=options.kv_start,
         adaptive=options.adaptive,
         mtp_sees_prompt=not options.mtp_without_prompt,
         system=options.system,
         stop=tuple(options.stop),
+        prompt_cache=options.prompt_cache,
     ).checked()
 
 

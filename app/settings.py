@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
 from pathlib import Path
 
 import platformdirs
@@ -19,6 +21,17 @@ def sessions_folder(package: Path = PACKAGE) -> Path:
 def kept_folder() -> Path:
     """The folder that keeps what was measured of this machine between sessions."""
     return platformdirs.user_data_path("specview") / "machine"
+
+
+def kept_state_file(environ: Mapping[str, str] = os.environ) -> Path:
+    """The file that keeps theme, page and the like between launches; SPECVIEW_STATE names another one."""
+    wish = environ.get("SPECVIEW_STATE")
+    return Path(wish) if wish else platformdirs.user_state_path("specview") / "kept.json"
+
+
+def library_cache() -> Path:
+    """The file that keeps verdicts of saved sessions, so that a list need not reckon them again; it may be deleted."""
+    return platformdirs.user_cache_path("specview") / "library.json"
 
 
 def shown_path(path: Path) -> str:

@@ -16,7 +16,7 @@ CommandMaker = Callable[[Path, Sequence[str]], list[str]]
 class Steersman:
     """Starts, steers and stops one recorder after another. `tell` gets the news of each, with its number.
 
-    `live` is what the newest recorder is up to. Nothing here draws; the app
+    `options` are the next recorder's; `live` is what the newest one is up to. Nothing here draws; the app
     hands news back to `hear`, so that all changes happen in its own turn.
     """
 
@@ -29,8 +29,9 @@ class Steersman:
         stall_s: float,
         grace_s: float,
     ) -> None:
-        self._command, self._options, self._tell = command, options, tell
+        self._command, self._tell = command, tell
         self._clock, self._stall_s, self._grace_s = clock, stall_s, grace_s
+        self.options = tuple(options)
         self._process: RecorderProcess | None = None
         self._number = 0
         self._garbage = 0
@@ -58,7 +59,7 @@ class Steersman:
         self.measures = measures
         self._garbage, self._wished_k, self._last_sign = 0, None, self._clock()
         self._process = RecorderProcess(
-            survey or self._command(path, self._options),
+            survey or self._command(path, self.options),
             lambda news: self._tell(number, news),
             self._grace_s,
             name=measures or "recorder",

@@ -267,12 +267,14 @@ def _on_screen(options: argparse.Namespace, question: Question) -> int:
     """The survey in a process of its own, shown live."""
     from .application import Source, SpecviewApp
     from .process import survey_command
-    from .watching import recorder_options
+    from .watching import look, recorder_options
 
     plan_of(options, question)  # what makes no sense is told before the screen opens
     own = argparse.Namespace(**{name: value for name, value in vars(options).items() if name not in NOT_FOR_CHILD})
     source = Source(options.out, record=True, options=recorder_options(own))
-    app = SpecviewApp(source, command=lambda path, wishes: survey_command(options.command, path, wishes))
+    app = SpecviewApp(
+        source, command=lambda path, wishes: survey_command(options.command, path, wishes), **look(options)
+    )
     app.run()
     if app.recorded is not None:
         print(f"Saved: {shown_path(app.recorded)}")

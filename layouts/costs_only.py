@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..engine.errors import SpecviewError
+from ..profilers.judge.asked_costs import CostsBasis
+from ..profilers.judge.batch import BatchCosts
+from ..profilers.judge.batch_table import batch_costs
 from ..profilers.judge.costs_alone import CostsAlone, costs_alone, in_full
 from ..profilers.judge.experiments import experiment_rows
 from ..profilers.judge.extrapolation import ScaledPass
+from ..profilers.judge.floors import Floors, NoFloor
 from ..profilers.judge.numbers import Number, numbers, whole_probes
+from ..profilers.judge.question import CURVE_POINTS
 from ..profilers.record.session import Session
 from . import figures
-from .view_models import BreakEvenView, Curve, HeadlineView, Live, RoundsView, Row, StreamView, WhatIf, WhatIfView
+from .view_models import BreakEvenView, Curve, HeadlineView, Live, RoundsView, Row, StreamView, WhatIf
+from .what_if import answered, with_answer
 
 PLAN = "costs only"
-CURVE_POINTS = 101
 WORD = "COSTS ONLY"
 RANDOM = "Random weights: acceptance is unknown and never reported here."
 NO_TEXT = "Nothing was generated in this session, so there is no text: a survey times passes. r records with drafts."
@@ -25,12 +31,16 @@ NO_ROUNDS = "No rounds: nothing was drafted or accepted here. r records plain de
 
 @dataclass(frozen=True, slots=True)
 class CostsFacts:
-    """What the costs of a session say; `scaled` are whole passes over 1 and 2 positions, extrapolated to all layers."""
+    """What the costs of a session say; `scaled` are whole passes over 1 and 2 positions, extrapolated to all layers.
+
+    `batches` are passes of several sequences at once, by their number.
+    """
 
     costs: CostsAlone | None
     widths: tuple[tuple[int, Number], ...]
     scaled: tuple[ScaledPass, ScaledPass] | None
     experiments: int
+    batches: Mapping[int, BatchCosts] = field(default_factory=dict)
 
 
 def is_costs_only(session: Session) -> bool:
@@ -46,7 +56,8 @@ def costs_facts(session: Session) -> CostsFacts:
     if costs is not None:
         first, second = in_full(session, costs, 1), in_full(session, costs, 2)
         scaled = None if first is None or second is None else (first, second)
-    return CostsFacts(costs, widths, scaled, len(experiment_rows(session)))
+    batches = batch_costs(session) if session.batch_probes else {}
+    return CostsFacts(costs, widths, scaled, len(experiment_rows(session)), batches)
 
 
 def costs_headline(session: Session, facts: CostsFacts, live: Live) -> HeadlineView:
@@ -111,43 +122,21 @@ def _third(session: Session, facts: CostsFacts) -> str:
     )
 
 
-def costs_line(facts: CostsFacts, what_if: WhatIf) -> BreakEvenView:
+def costs_line(facts: CostsFacts, what_if: WhatIf, floors: Floors | NoFloor | None = None) -> BreakEvenView:
     """The line from T_verify and T_decode; no point, because nothing was accepted."""
     costs = facts.costs
     if costs is None:
         return BreakEvenView(message=NO_PASSES)
-    k = min(n for n in costs.widths if n > 1) - 1
-    asked = k if what_if.k is None else what_if.k
-    answer, refusal = None, ""
-    if what_if != WhatIf():
-        if asked + 1 not in costs.passes:
-            refusal = f"k = {asked} needs verify over {asked + 1} positions, which is not measured; it may be a cliff."
-        elif what_if.p is not None:
-            answer = _answer(costs, what_if.p, asked, what_if)
-        elif asked != k:
-            answer = _answer(costs, 0.5, asked, what_if)
-    return BreakEvenView(
+    basis = CostsBasis(costs=costs, batch_costs=facts.batches)
+    k = basis.k
+    view = BreakEvenView(
         curve=_curve(costs, k),
         verify_steps=costs.steps(k + 1),
         symbol="p" if k == 1 else "α",
         note=f"Drafts and the rest are taken as free; a step is one of {costs.in_steps_of}. ← → ask what if p.",
         unmeasured=True,
-        what_if=answer,
-        what_if_message=refusal,
     )
-
-
-def _answer(costs: CostsAlone, p: float, k: int, what_if: WhatIf) -> WhatIfView:
-    return WhatIfView(
-        p=p,
-        k=k,
-        p_asked=True,
-        k_asked=what_if.k is not None,
-        curve=_curve(costs, k),
-        limit_ms=costs.limit_ms(p, k),
-        speedup=costs.most_speedup(p, k),
-        note="at most: drafts that cost nothing",
-    )
+    return with_answer(view, *answered(basis, what_if, floors=floors), basis.batches)
 
 
 def _curve(costs: CostsAlone, k: int) -> Curve:

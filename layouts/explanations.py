@@ -124,8 +124,9 @@ def _break_even(view: DashboardView) -> Explanation:
             "Below the dotted line drafting wins; above it loses.",
             "p (α for drafts of several tokens) is conditional: the chance that a draft is accepted given that all "
             "before it in the round were. "
-            "← → ask what another p would change, ↑ ↓ another k (only where that verify width was measured); "
-            "these answers are marked what if and change no measured number. Esc goes back.",
+            "← → ask what another p would change, ↑ ↓ another k (only where that verify width was measured), - + a "
+            "cheaper or dearer verify, < > the draft, { } a batch that was measured. Answers are marked what if on "
+            "every screen and change no measured number. Esc goes back.",
         ),
         (
             "E(p) = 1 + p + … + p^k      T_verify ≤ E · T_decode − T_draft − T_rest",

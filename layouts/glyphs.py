@@ -1,7 +1,8 @@
-"""One cell onto a picture: block elements, braille and box lines as shapes, everything else from the shipped fonts."""
+"""One cell onto a picture: blocks, braille and box lines as shapes, all else from the shipped fonts, or a box."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,16 +21,25 @@ LINES = {
 }  # fmt: skip
 MISSING = "\U0010fffd"  # a character that no font has
 DASHES = {"╌": ("rl", 2), "┊": ("du", 4)}
+# which quarters are filled: upper left, upper right, lower left, lower right
+QUARTERS = {
+    "▖": "..x.", "▗": "...x", "▘": "x...", "▙": "x.xx", "▚": "x..x", "▛": "xxx.", "▜": "xx.x", "▝": ".x..", "▞": ".xx.",
+    "▟": ".xxx",
+}  # fmt: skip
+# signs that the shipped fonts lack, and ones of theirs that say the same
+STAND_INS = {"✔": "✓", "✕": "×", "✖": "✗", "∆": "Δ", "★": "*", "☆": "*", "☐": "□", "☑": "■"}
 
 
 def draw_glyph(draw: ImageDraw.ImageDraw, cell: Cell, box: Box) -> None:
     """Draw the cell's character, and its strike or underline, into its box (left, top, right, bottom)."""
     left, top, right, bottom = box
-    character, ink = cell.text, cell.foreground
-    if character != " " and not _shape(draw, character, ink, cell.background, box):
-        draw.text(
-            (left, top + (bottom - top) * 0.77), character, font=_font(character, cell.bold), fill=ink, anchor="ls"
-        )
+    character, ink = STAND_INS.get(cell.text, cell.text), cell.foreground
+    if not character.isspace() and not _shape(draw, character, ink, cell.background, box):
+        font = _font(character, cell.bold)
+        if font is None:
+            draw.rectangle((left + 3, top + 8, right - 4, bottom - 9), outline=ink, width=2)
+        else:
+            draw.text((left, top + (bottom - top) * 0.77), character, font=font, fill=ink, anchor="ls")
     if cell.strike:
         draw.rectangle((left, (top + bottom) // 2, right - 1, (top + bottom) // 2 + 1), fill=ink)
     if cell.underline:
@@ -62,6 +72,12 @@ def _shape(
         _line(draw, LINES[character], ink, box)
     elif character in DASHES:
         _dashes(draw, *DASHES[character], ink, box)
+    elif character in QUARTERS:
+        _quarters(draw, QUARTERS[character], ink, box)
+    elif character in "○◉⭘":
+        _ring(draw, ink, box, filled=character == "◉")
+    elif character == "⚠":
+        _warning(draw, ink, under, box)
     else:
         return False
     return True
@@ -111,19 +127,52 @@ def _dashes(draw: ImageDraw.ImageDraw, sides: str, count: int, ink: tuple[int, i
             draw.rectangle((x, top + start, x + 1, top + end), fill=ink)
 
 
-@cache
-def _font(character: str, bold: bool) -> ImageFont.FreeTypeFont:
-    """The first font that has the character: ours, the wide one, then a found one."""
-    from .pictures import BOLD, FONTS, POINTS, REGULAR, WIDE
+def _quarters(draw: ImageDraw.ImageDraw, filled: str, ink: tuple[int, int, int], box: Box) -> None:
+    left, top, right, bottom = box
+    x, y = (left + right) // 2, (top + bottom) // 2
+    places = ((left, top, x - 1, y - 1), (x, top, right - 1, y - 1), (left, y, x - 1, bottom - 1),
+              (x, y, right - 1, bottom - 1))  # fmt: skip
+    for sign, place in zip(filled, places, strict=True):
+        if sign == "x":
+            draw.rectangle(place, fill=ink)
 
-    first = FONTS / (BOLD if bold else REGULAR)
-    for path in (first, FONTS / WIDE, *_found()):
+
+def _ring(draw: ImageDraw.ImageDraw, ink: tuple[int, int, int], box: Box, *, filled: bool) -> None:
+    """A circle as high as a small letter, which stands in the middle of its cell."""
+    left, top, right, bottom = box
+    x, y, reach = (left + right - 1) / 2, top + (bottom - top) * 0.5, (right - left) * 0.4
+    draw.ellipse((x - reach, y - reach, x + reach, y + reach), outline=ink, width=2)
+    if filled:
+        draw.ellipse((x - reach / 2, y - reach / 2, x + reach / 2, y + reach / 2), fill=ink)
+
+
+def _warning(draw: ImageDraw.ImageDraw, ink: tuple[int, int, int], under: tuple[int, int, int], box: Box) -> None:
+    left, top, right, bottom = box
+    x, low, high = (left + right - 1) / 2, bottom - (bottom - top) * 0.26, top + (bottom - top) * 0.3
+    draw.polygon(((x, high), (left, low), (right - 1, low)), fill=ink)
+    draw.line((x, high + 6, x, low - 6), fill=under, width=2)
+    draw.line((x, low - 4, x, low - 3), fill=under, width=2)
+
+
+@cache
+def _font(character: str, bold: bool) -> ImageFont.FreeTypeFont | None:
+    """The first font that has the character: ours, the wide one, then one of the system; None if none has."""
+    from .pictures import POINTS
+
+    for path in _paths(bold):
         font = _loaded(path, POINTS)
         if font is not None and bytes(font.getmask(character)) != bytes(font.getmask(MISSING)):
             return font
-    font = _loaded(first, POINTS)
-    assert font is not None
-    return font
+    return None
+
+
+def _paths(bold: bool) -> Iterator[Path]:
+    """Ours first; the system is searched only for what they lack."""
+    from .pictures import BOLD, FONTS, REGULAR, WIDE
+
+    yield FONTS / (BOLD if bold else REGULAR)
+    yield FONTS / WIDE
+    yield from _found()
 
 
 @cache

@@ -40,12 +40,20 @@ def first_headline(live: Live) -> HeadlineView:
     """Before there is a session to speak of."""
     if live.trouble and live.state in ("ended", "waiting"):
         return HeadlineView("problem", WORDS["problem"], live.trouble, "", "")
+    if live.reading is not None:
+        return HeadlineView(
+            "measuring", "READING", f"{live.name or 'the session'} … {live.reading:.0%}",
+            "A long session: the verdict comes when all of its lines are read.", "",
+        )  # fmt: skip
     if live.state == "loading":
         what = f"loading {live.doing}" if live.doing else "starting the recorder"
         return HeadlineView(
             "measuring", "LOADING", f"{what} …", "The first numbers come a few seconds after the model is there.", ""
         )
-    return HeadlineView("measuring", "WAITING", f"for {live.name or 'a session'} …", "Nothing is written yet.", "")
+    if not live.name:
+        what = "t sets up a recording, r records at once, o shows the saved sessions."
+        return HeadlineView("measuring", "WAITING", "for something to show …", what, "")
+    return HeadlineView("measuring", "WAITING", f"for {live.name} …", "Nothing is written yet.", "")
 
 
 def known_headline(live: Live, why: str) -> HeadlineView:

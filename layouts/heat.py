@@ -105,7 +105,7 @@ def _step(alpha: float) -> int:
 
 
 def _cells(row: HeatRow, room: int, view: HeatView) -> list[Span]:
-    cells = []
+    cells: list[Span] = []
     contour = None if not row.crossing else round(row.crossing * (room - 1))
     here = None if view.alpha is None else round(min(1.0, view.alpha) * (room - 1))
     for x in range(room):

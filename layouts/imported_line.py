@@ -8,14 +8,16 @@ from typing import Any
 
 from ..engine.errors import SpecviewError
 from ..profilers.judge.acceptance import alpha_from_tokens
+from ..profilers.judge.asked import LineBasis
 from ..profilers.judge.break_even import BreakEvenLine
 from ..profilers.judge.economics import decode_from, drafter_kind
 from ..profilers.judge.imported import HOW_TO_BASELINE, ImportedVerdict
 from ..profilers.judge.spans import Span, Synchronous
 from ..profilers.judge.statistics import Interval
 from . import figures
-from .costs import CURVE_POINTS
-from .view_models import BreakEvenView, Curve, WhatIf, WhatIfView
+from .costs import curve_of_line
+from .view_models import BreakEvenView, WhatIf
+from .what_if import answered, with_answer
 
 NO_BASELINE = f"There is no plain baseline, so nothing to break even with: {HOW_TO_BASELINE}."
 NO_DRAFTS = "Nothing was drafted here: give a window with drafts, or a verify curve."
@@ -147,26 +149,41 @@ def _alpha(numbers: Mapping[str, object], k: int) -> Interval | None:
     return Interval(two, one, three, 0.95, 0)
 
 
-def imported_break_even(found: ImportedLine | str, what_if: WhatIf) -> BreakEvenView:
-    """The line with its point, where there is one, and the answer to a what-if."""
+def imported_basis(found: ImportedLine) -> LineBasis:
+    """What another engine's rounds can be asked."""
+    note = "of the whole round" if not found.split else "" if found.measured else _lower(found.note)
+    line = replace(found.line, inferred=note)
+    parted = found.split and (not found.line.draft.ms or found.draft_step_ms is not None)
+    lengths = {line.k, *(width - 1 for width in found.passes if width > 1 and parted)}
+    return LineBasis(
+        here=line,
+        line_at=lambda k: replace(_moved(found, k), inferred=note),
+        lengths=tuple(sorted(lengths)),
+        batch_costs={},
+        measured=found.measured,
+        whole=not found.split,
+    )
+
+
+def imported_break_even(found: ImportedLine | str, what_if: WhatIf, measured: Interval | None = None) -> BreakEvenView:
+    """The line with its point, where there is one, and the answer to a what-if; `measured` is the verdict's S."""
     if isinstance(found, str):
         return BreakEvenView(message=found)
     line = found.line
-    answer, refusal = None, ""
-    if what_if != WhatIf():
-        try:
-            answer = _answer(found, what_if)
-        except SpecviewError as error:
-            refusal = str(error)
+    speedup = None if measured is None else measured.estimate
+    answer, refusal = answered(imported_basis(found), what_if, measured=speedup, verdict=measured is not None)
     p = line.alpha.estimate
-    view = BreakEvenView(
-        curve=_curve(line),
-        verify_steps=line.verify_steps,
-        symbol="p" if line.k == 1 else "α",
-        level="" if found.split else "round",
-        note=found.note,
-        what_if=answer,
-        what_if_message=refusal,
+    view = with_answer(
+        BreakEvenView(
+            curve=curve_of_line(line),
+            verify_steps=line.verify_steps,
+            symbol="p" if line.k == 1 else "α",
+            level="" if found.split else "round",
+            note=found.note,
+        ),
+        answer,
+        refusal,
+        (),
     )
     if not found.measured:
         return replace(view, unmeasured=True)
@@ -177,21 +194,6 @@ def imported_break_even(found: ImportedLine | str, what_if: WhatIf) -> BreakEven
         p_high=line.alpha.high if found.spread else None,
         limit_ms=line.limit_ms(p),
         limit_steps=line.limit_steps(p),
-    )
-
-
-def _answer(found: ImportedLine, what_if: WhatIf) -> WhatIfView:
-    line = found.line if what_if.k in (None, found.line.k) else _moved(found, what_if.k or 0)
-    p = found.line.alpha.estimate if what_if.p is None else what_if.p
-    return WhatIfView(
-        p=p,
-        k=line.k,
-        p_asked=what_if.p is not None or not found.measured,
-        k_asked=what_if.k is not None,
-        curve=_curve(line),
-        limit_ms=line.limit_ms(p),
-        speedup=line.speedup(p),
-        note="" if found.split and found.measured else "of the whole round" if found.measured else _lower(found.note),
     )
 
 
@@ -211,11 +213,6 @@ def _moved(found: ImportedLine, k: int) -> BreakEvenLine:
         verify=Span(found.passes[k + 1], Synchronous),
         draft=Span(draft_ms, Synchronous),
     )
-
-
-def _curve(line: BreakEvenLine) -> Curve:
-    limits = tuple(line.limit_ms(i / (CURVE_POINTS - 1)) for i in range(CURVE_POINTS))
-    return Curve(line.k, limits, line.verify.ms, line.crossing())
 
 
 def _lower(sentence: str) -> str:

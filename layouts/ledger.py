@@ -11,6 +11,7 @@ from . import figures
 from .lines import Line, folded, line, width_of, wrapped
 from .tables import Column, TableRow, TableView
 from .view_models import Tone, WhatIfView
+from .what_if import asked_rows
 
 GROUP_TITLES: dict[GroupName, str] = {
     "baseline": "Baseline",
@@ -69,7 +70,7 @@ def ledger_view(sheets: Sequence[LedgerSheet], asked: WhatIfView | None = None) 
     remarks: list[tuple[str, str]] = []
     several = len(sheets) > 1
     for at, sheet in enumerate(sheets):
-        mine = [*sheet.rows, *(_asked(asked) if at == 0 else [])]
+        mine = [*sheet.rows, *(asked_rows(asked) if at == 0 else [])]
         for group in GROUPS:
             held = [row for row in mine if row.group == group]
             if not held:
@@ -108,13 +109,6 @@ def _without_empty(table: TableView) -> TableView:
 def _kept(table: TableView, kept: Sequence[int]) -> TableView:
     rows = (replace(row, cells=tuple(row.cells[i] for i in kept)) for row in table.rows)
     return replace(table, columns=tuple(table.columns[i] for i in kept), rows=tuple(rows))
-
-
-def _asked(asked: WhatIfView | None) -> list[LedgerRow]:
-    if asked is None:
-        return []
-    said = f"What if p were {asked.p:.2f} at k = {asked.k}. {asked.note}".strip()
-    return [LedgerRow(group="round", name="S, as asked", value=asked.speedup, unit="x", source="what-if", remark=said)]
 
 
 def _tone(row: LedgerRow) -> Tone:

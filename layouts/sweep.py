@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ..engine.errors import SpecviewError
+from ..profilers.judge.asked import scaled
 from ..profilers.judge.break_even import BreakEvenLine, break_even_line
 from ..profilers.judge.costs_alone import CostsAlone, costs_alone
 from ..profilers.judge.curve import VerifyCurve, pooled_curve, verify_curves
 from ..profilers.judge.ledger import Ledger, ledger_of
+from ..profilers.judge.question import FROM_HALF
 from ..profilers.judge.statistics import Interval
 from ..profilers.judge.visits import Setting, settings_of, visits_of
 from ..profilers.record.session import Session
@@ -18,6 +20,7 @@ from .curve_chart import Chart, Point, Series
 from .heat import HeatView, heat_view
 from .lines import Line, line, wrapped
 from .tables import Column, TableRow, TableView
+from .view_models import WhatIf
 
 NO_WIDTHS = (
     "No width was timed twice yet, so there is no curve. A recording probes a few widths between its segments; "
@@ -25,6 +28,7 @@ NO_WIDTHS = (
 )
 GLYPHS = ("●", "◆", "■", "○")
 TONES = ("measured", "cat-linear", "cat-norms", "cat-sampling")
+MARKED = " · WHAT IF"
 EMPTY_TABLE = TableView()
 EMPTY_CHART = Chart(())
 NO_HEAT = HeatView()
@@ -116,23 +120,24 @@ def _lines(ledger: Ledger, shares: Mapping[int, float]) -> tuple[BreakEvenLine, 
     return tuple(found)
 
 
-def sweep_view(facts: SweepFacts, what_if_p: float | None) -> SweepView:
-    """Both charts; `what_if_p` moves the formula's points and never the measured ones."""
+def sweep_view(facts: SweepFacts, asked: WhatIf | float | None = None) -> SweepView:
+    """Both charts; a what-if (a number is one of p) moves the formula's points and never the measured ones."""
+    what_if = asked if isinstance(asked, WhatIf) else WhatIf(p=asked)
     lengths, speed, legend, rulers = (
-        _speed_measured(facts, what_if_p) if facts.costs is None else _speed_at_most(facts.costs, what_if_p)
+        _speed_measured(facts, what_if) if facts.costs is None else _speed_at_most(facts.costs, what_if)
     )
     return SweepView(
-        curve_title=_curve_title(facts),
-        curve=Chart(tuple(_series(curve, i) for i, curve in enumerate(facts.curves))),
-        curve_legend=_curve_legend(facts),
-        widths=_widths(facts),
+        curve_title=_curve_title(facts) + (MARKED if what_if.verify != 1.0 else ""),
+        curve=Chart((*(_series(curve, i) for i, curve in enumerate(facts.curves)), *_asked_series(facts, what_if))),
+        curve_legend=_curve_legend(facts, what_if),
+        widths=_widths(facts, what_if),
         sentences=_sentences(facts),
-        speed_title="Speedup by k" if what_if_p is None else "Speedup by k · WHAT IF",
+        speed_title="Speedup by k" + ("" if what_if == WhatIf() else MARKED),
         speed=speed,
         speed_legend=legend,
         lengths=lengths,
         rulers=rulers,
-        heat=heat_view(facts.lines, facts.tried[-1].setting.k if facts.tried else None, what_if_p),
+        heat=heat_view(asked_lines(facts, what_if), facts.tried[-1].setting.k if facts.tried else None, what_if.p),
     )
 
 
@@ -156,22 +161,40 @@ def _series(curve: VerifyCurve, index: int) -> Series:
     return Series(points, GLYPHS[index % len(GLYPHS)], TONES[index % len(TONES)], gaps)
 
 
-def _curve_legend(facts: SweepFacts) -> Line:
+def _asked_series(facts: SweepFacts, what_if: WhatIf) -> tuple[Series, ...]:
+    """The curves with T_verify moved; one position is a decode step and stays."""
+    if what_if.verify == 1.0:
+        return ()
+    return tuple(
+        Series(
+            tuple(Point(p.width, p.ms.mean.estimate * what_if.verify) for p in curve.points if p.width > 1),
+            "◇",
+            "what-if",
+            tuple((cliff.below, cliff.above) for cliff in curve.cliffs),
+        )
+        for curve in facts.curves
+    )
+
+
+def _curve_legend(facts: SweepFacts, what_if: WhatIf) -> Line:
     parts: list[tuple[str, str]] = []
     for i, curve in enumerate(facts.curves):
         parts += [(GLYPHS[i % len(GLYPHS)], TONES[i % len(TONES)]), (f" {_context(curve)} in cache  ", "")]
     if any(curve.cliffs for curve in facts.curves):
         parts += [("▲", "warn"), (" after a cliff  ", "")]
+    if what_if.verify != 1.0:
+        parts += [("◇", "what-if"), (" WHAT IF  ", "")]
     parts.append(("ms over n", "quiet"))
     return line(*parts)
 
 
-def _widths(facts: SweepFacts) -> TableView:
-    several = len(facts.curves) > 1
+def _widths(facts: SweepFacts, what_if: WhatIf) -> TableView:
+    several, asked = len(facts.curves) > 1, what_if.verify != 1.0
     columns = (
         *((Column("context", "cache", 0),) if several else ()),
         Column("width", "n"),
         Column("ms", "ms", 0),
+        *((Column("asked", "what if ms", 0),) if asked else ()),
         Column("spread", "±", 3),
         Column("ratio", "÷ T(1)", 0),
         Column("interval", "95%", 4),
@@ -189,6 +212,7 @@ def _widths(facts: SweepFacts) -> TableView:
                 *((_context(curve),) if several else ()),
                 str(p.width),
                 figures.bare_ms(p.ms.mean.estimate),
+                *((figures.bare_ms(p.ms.mean.estimate * (what_if.verify if p.width > 1 else 1.0)),) if asked else ()),
                 figures.plus_minus(p.ms.mean).removeprefix("± "),
                 figures.ratio(p.ratio.estimate),
                 figures.span(p.ratio),
@@ -224,25 +248,32 @@ def _sentences(facts: SweepFacts) -> tuple[str, ...]:
 Speed = tuple[TableView, Chart, Line, tuple[str, ...]]
 
 
-def _speed_measured(facts: SweepFacts, what_if_p: float | None) -> Speed:
+def asked_lines(facts: SweepFacts, what_if: WhatIf) -> tuple[BreakEvenLine, ...]:
+    """The formula's lines with T_verify and T_draft as asked."""
+    return tuple(scaled(each, what_if.verify, what_if.draft) for each in facts.lines)
+
+
+def _speed_measured(facts: SweepFacts, what_if: WhatIf) -> Speed:
     """Measured settings as points, the formula at every k whose verify width was measured as a line."""
+    what_if_p, asked = what_if.p, what_if != WhatIf()
     last = facts.tried[-1].setting if facts.tried else None
     mine = [t for t in facts.tried if last is not None and t.setting.drafter == last.drafter and t.setting.k > 0]
     measured = tuple(
         Point(t.setting.k, t.speedup.estimate, t.speedup.low, t.speedup.high) for t in mine if t.speedup is not None
     )
-    by_k = {each.k: each for each in facts.lines}
+    by_k = {each.k: each for each in asked_lines(facts, what_if)}
     formula = tuple(Point(k, each.speedup(_alpha(each, what_if_p))) for k, each in sorted(by_k.items()))
     cliffs = {cliff.above for curve in facts.curves for cliff in curve.cliffs}
     gaps = tuple((k - 1, k) for k in by_k if k + 1 in cliffs)
-    tone = "limit" if what_if_p is None else "what-if"
+    tone = "what-if" if asked else "limit"
     chart = Chart((Series(formula, "·", tone, gaps), Series(measured, "●", "measured", joined=False)), 1.0)
     rows = []
     points = {p.x: p for p in formula}
     for k in sorted({*by_k, *(t.setting.k for t in mine)}):
         tried = [t for t in mine if t.setting.k == k]
         found = tried[-1].speedup if tried else None
-        note = tried[-1].why_not if tried else ("" if k not in by_k else by_k[k].inferred)
+        here = k == what_if.k
+        note = "◀ WHAT IF" if here else tried[-1].why_not if tried else ("" if k not in by_k else by_k[k].inferred)
         rows.append(
             TableRow(
                 str(k),
@@ -254,13 +285,14 @@ def _speed_measured(facts: SweepFacts, what_if_p: float | None) -> Speed:
                     figures.bare_ms(by_k[k].verify.ms) if k in by_k else figures.NONE,
                     note,
                 ),
+                "what-if" if here else "",
             )
         )
     columns = (
         Column("k", "k"),
         Column("measured", "measured", 0),
         Column("interval", "95%", 2),
-        Column("formula", "formula" if what_if_p is None else "what if", 0),
+        Column("formula", "what if" if asked else "formula", 0),
         Column("verify", "verify", 3),
         Column("note", "", 4, text=True),
     )
@@ -269,7 +301,7 @@ def _speed_measured(facts: SweepFacts, what_if_p: float | None) -> Speed:
     alpha = None if not facts.lines else _alpha(facts.lines[0], what_if_p)
     legend = line(
         ("●", "measured-point"), " measured  ", ("⠒⠒", tone), f" formula{drafter}  ",
-        ("" if alpha is None else f"α {figures.share(alpha)}{' WHAT IF' if what_if_p is not None else ''}", "quiet"),
+        ("" if alpha is None else f"α {figures.share(alpha)}{' WHAT IF' if asked else ''}", "quiet"),
     )  # fmt: skip
     rulers = (
         "Measured: free rounds against pipelined plain decoding over the same text, paired.",
@@ -283,11 +315,12 @@ def _alpha(each: BreakEvenLine, what_if_p: float | None) -> float:
     return each.alpha.estimate if what_if_p is None else what_if_p
 
 
-def _speed_at_most(costs: CostsAlone, what_if_p: float | None) -> Speed:
+def _speed_at_most(costs: CostsAlone, what_if: WhatIf) -> Speed:
     """Costs alone: the most that drafts which cost nothing could bring, all accepted or at a what-if p."""
     lengths = [width - 1 for width in costs.widths if width > 1]
     best = tuple(Point(k, costs.most_speedup(1.0, k)) for k in lengths)
-    asked = () if what_if_p is None else tuple(Point(k, costs.most_speedup(what_if_p, k)) for k in lengths)
+    what_if_p = FROM_HALF if what_if.p is None and what_if != WhatIf() else what_if.p
+    asked = () if what_if_p is None else tuple(Point(k, _at_most(costs, what_if, what_if_p, k)) for k in lengths)
     columns = (
         Column("k", "k"),
         Column("steps", "R at least", 0),
@@ -303,8 +336,9 @@ def _speed_at_most(costs: CostsAlone, what_if_p: float | None) -> Speed:
                 figures.ratio(costs.steps(k + 1)),
                 figures.times(costs.most_speedup(1.0, k)),
                 "none" if (needed := costs.crossing(k)) is None else figures.share(needed),
-                figures.NONE if what_if_p is None else figures.times(costs.most_speedup(what_if_p, k)),
+                figures.NONE if what_if_p is None else figures.times(_at_most(costs, what_if, what_if_p, k)),
             ),
+            "what-if" if k == what_if.k else "",
         )
         for k in lengths
     )
@@ -318,6 +352,11 @@ def _speed_at_most(costs: CostsAlone, what_if_p: float | None) -> Speed:
         "round are taken as free, so a real drafter does worse.",
     )
     return TableView(columns, rows), chart, legend, rulers
+
+
+def _at_most(costs: CostsAlone, what_if: WhatIf, p: float, k: int) -> float:
+    """S at the most with T_verify as asked."""
+    return costs.most_speedup(p, k) / what_if.verify
 
 
 def notes_lines(texts: tuple[str, ...], width: int) -> list[Line]:

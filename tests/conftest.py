@@ -12,6 +12,12 @@ import pytest
 MODELS = os.environ.get("SPECVIEW_MODELS")
 
 
+@pytest.fixture(autouse=True)
+def no_kept_state(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test reads or writes what the person at this machine left as it was."""
+    monkeypatch.setenv("SPECVIEW_STATE", str(tmp_path_factory.getbasetemp() / "state" / "kept.json"))
+
+
 @pytest.fixture(scope="session")
 def bundled():
     """The bundled model, dequantised to float32."""

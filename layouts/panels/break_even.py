@@ -22,8 +22,8 @@ class BreakEvenPanel(Panel[BreakEvenView]):
     def titles(self, view: BreakEvenView) -> tuple[str, str]:
         """The title says when a what-if is on, the subtitle which keys ask one."""
         if view.what_if is not None or view.what_if_message:
-            return f"{self.NAME} · WHAT IF", "← → p · ↑ ↓ k · esc back"
-        return self.NAME, "← → what if p · ↑ ↓ what if k"
+            return f"{self.NAME} · WHAT IF", "← → p ↑ ↓ k -+ verify <> draft · esc"
+        return self.NAME, "← → what if p · ↑ ↓ k · - + verify"
 
     def draw(self, view: BreakEvenView, width: int, height: int) -> list[Line]:
         """Legend, chart, and what it says."""
@@ -75,6 +75,8 @@ def _words(view: BreakEvenView, width: int) -> list[Line]:
         return wrapped(view.note or "Below the dots drafting wins, above it loses.", width, "quiet")
     asked = [f"{view.symbol} {figures.share(answer.p)}"] if answer.p_asked else []
     asked += [f"k {answer.k}"] if answer.k_asked else []
+    others = [each for each in answer.moved if each.asked and each.key in ("verify", "draft", "batch")]
+    asked += [f"{m.name} {figures.ms(m.now)}" if m.unit == "ms" else f"{m.name} {m.now:.0f}" for m in others]
     text = (
         f"what if {' and '.join(asked)}: {figures.times(answer.speedup)}, "
         f"{named(view, answer.k)} ≤ {figures.bare_ms(answer.limit_ms)}, now {figures.ms(answer.curve.verify_ms)}"
@@ -90,8 +92,9 @@ def _plot(view: BreakEvenView) -> Plot:
     marks = [] if view.p is None else [Mark(view.p, view.curve.verify_ms, "●", "│", "measured")]
     answer = view.what_if
     if answer is not None:
-        if answer.k != view.curve.k:
+        if answer.curve.limits_ms != view.curve.limits_ms:
             curves.append((answer.curve.limits_ms, "what-if"))
+        if answer.curve.verify_ms != view.curve.verify_ms:
             levels.append((answer.curve.verify_ms, "╌", "what-if"))
         marks.append(Mark(answer.p, answer.curve.verify_ms, "◇", "┊", "what-if"))
     band = None if view.p_low is None or view.p_high is None else (view.p_low, view.p_high)

@@ -6,6 +6,7 @@ from typing import ClassVar
 
 from textual.content import Content
 from textual.events import Resize
+from textual.style import Style
 from textual.widgets import Static
 
 from ..view_models import HeadlineView
@@ -67,9 +68,11 @@ class Headline(Static):
     def _content(self, view: HeadlineView) -> Content:
         """The lines; on a short screen the last one, which a panel says too, only where it leaves room."""
         word = self.get_visual_style("headline--word")
+        if self.app.native_ansi_color:  # Textual leaves this one out of the styles of parts
+            word += Style(reverse=True)
         first = Content.assemble((f" {view.word} ", word), " ", Content.styled(view.first, "bold"))
         lines = [first, *([Content(view.second)] if view.second else [])]
-        third = [Content.styled(view.third, "dim")] if view.third else []
+        third = [Content.styled(view.third, "$quiet")] if view.third else []
         rows = sum(len(spans.wrap(self._width())) for spans in (*lines, *third))
         if self.app.size.height >= ROOMY or rows <= MOST_ROWS:
             lines += third

@@ -29,7 +29,7 @@ class StreamPanel(Panel[StreamView]):
 
     def subtitle(self, text: str) -> Content:
         """The legend, each word as the text it stands for."""
-        styles = {"own": "bold", "rejected": "strike", "plain": "dim"}
+        styles = {"own": "bold", "rejected": "strike"}
         words = text.split(" · ")
         return Content(" · ").join(Content.styled(word, styles.get(word, "")) for word in words)
 

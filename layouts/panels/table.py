@@ -19,7 +19,7 @@ from textual.widgets import Static
 from ..lines import Line, clipped, width_of
 from ..tables import Fitted, TableView, fitted, header_line, row_line
 
-TONES = ("quiet", "strong", "good", "bad", "warn")
+TONES = ("quiet", "strong", "good", "bad", "warn", "what-if")
 POINTER, NO_POINTER = "▸", " "
 MARGIN = 2  # the pointer and a space
 

@@ -43,6 +43,9 @@ class VerifyPanel(Panel[VerifyView]):
         full = max(b.ratio for b in view.widths)
         for b in shown:
             word = " cliff" if b.label in view.cliffs else " this run" if b.marked else ""
+            if b.asked is not None or b.asked_about:
+                lines.append(_asked_line(b, full, room))
+                continue
             drawn = bar(b.ratio, full, room)
             lines.append(
                 line(
@@ -76,6 +79,15 @@ def _categories(categories: Sequence[RatioBar], room: int) -> list[Line]:
             )
         )
     return lines
+
+
+def _asked_line(each: RatioBar, full: float, room: int) -> Line:
+    """A width that a what-if moves, or is about: the ratio as asked, and the measured one where it differs."""
+    ratio, was = (each.ratio, "") if each.asked is None else (each.asked, f" was {figures.ratio(each.ratio)}")
+    drawn = bar(min(ratio, full), full, max(4, room - len(was)))
+    pad = " " * max(0, room - len(drawn) - len(was))
+    word = left(f"{each.label:<2} what if", LABEL)
+    return line((word, "what-if"), (drawn, "what-if"), pad, (was, "quiet"), right(figures.ratio(ratio), VALUE))
 
 
 def _chosen(view: VerifyView, room: int) -> list[RatioBar]:

@@ -55,4 +55,4 @@ class ChoiceScreen(ModalScreen[str | None]):
 
     def _label(self, choice: Choice) -> Content:
         mark = "● " if choice.value == self._now else "  "
-        return Content.assemble(mark, (choice.name, "bold"), (f"  {choice.remark}", "dim") if choice.remark else "")
+        return Content.assemble(mark, (choice.name, "bold"), (f"  {choice.remark}", "$quiet") if choice.remark else "")

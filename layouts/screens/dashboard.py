@@ -8,17 +8,19 @@ from textual.app import ComposeResult
 from textual.containers import Container
 from textual.events import DescendantFocus, Resize
 from textual.screen import Screen
-from textual.widgets import Footer, Static
+from textual.widgets import Static
 
 from ..panels.break_even import BreakEvenPanel
 from ..panels.decode import DecodePanel
 from ..panels.folds import Folds
 from ..panels.headline import Headline
+from ..panels.key_line import KeyLine
 from ..panels.panel import Panel
 from ..panels.rounds import RoundsPanel
 from ..panels.status import StatusLine, TroubleLine
 from ..panels.stream import StreamPanel
 from ..panels.verify import VerifyPanel
+from ..panels.what_if import WhatIfBar
 from ..view_models import DashboardView
 
 PANELS = ("decode", "verify", "break-even", "stream", "rounds")
@@ -62,6 +64,7 @@ class DashboardScreen(Screen[None]):
         view = self._first
         yield StatusLine(view.status, id="status")
         yield Headline(view.headline, id="headline")
+        yield WhatIfBar(id="what-if")
         yield TroubleLine(id="trouble")
         yield Folds(NAMES, id="folds")
         with Container(id="panels"):
@@ -71,12 +74,13 @@ class DashboardScreen(Screen[None]):
             yield StreamPanel(view.stream, id="stream")
             yield RoundsPanel(view.rounds, id="rounds")
         yield Static(f"specview needs a terminal of {LEAST[0]} × {LEAST[1]} at least.", id="too-small", markup=False)
-        yield Footer(id="footer")
+        yield KeyLine(id="footer")
 
     def show(self, view: DashboardView, trouble: str = "") -> None:
         """Show another view; only panels whose part changed are drawn again."""
         self.query_one("#status", StatusLine).show(view.status)
         self.query_one("#headline", Headline).show(view.headline)
+        self.query_one("#what-if", WhatIfBar).show(view.break_even)
         self.query_one("#trouble", TroubleLine).show(trouble)
         self.query_one("#decode", DecodePanel).show(view.decode)
         self.query_one("#verify", VerifyPanel).show(view.verify)
@@ -99,6 +103,18 @@ class DashboardScreen(Screen[None]):
         """Unfold a panel where it is folded away."""
         if not self.query_one(f"#{name}").display:
             self.choose(PANELS.index(name))
+
+    def mark_toured(self, name: str | None) -> bool:
+        """Point at the headline or a panel, unfolding it, or at nothing; whether it lies in the lower half."""
+        for widget in self.query(".toured"):
+            widget.remove_class("toured")
+        if name is None:
+            return False
+        if name in PANELS:
+            self.choose(PANELS.index(name))
+        self.query_one(f"#{name}").add_class("toured")
+        fold = fold_of(*self.size)
+        return (name in ("stream", "rounds") and fold in ("all", "tall")) or (name == "break-even" and fold == "tall")
 
     def choose_next(self, by: int) -> None:
         """Go round the panels, folded ones too."""
@@ -127,7 +143,6 @@ class DashboardScreen(Screen[None]):
         fold = fold_of(width, height)
         shown = shown_in(fold, self._chosen)
         self.set_class(small, "-too-small")
-        self.query_one("#footer", Footer).compact = width < 100
         for name in ("all", "tall", "rows", "pair", "single"):
             self.set_class(name == fold, f"-{name}")
         folds = self.query_one("#folds", Folds)

@@ -15,22 +15,28 @@ from textual.widgets import Static
 from ..explanations import Explanation
 
 
-class HelpScreen(ModalScreen[None]):
-    """One explanation and the keys; any of its own keys closes it."""
+class HelpScreen(ModalScreen[bool]):
+    """One explanation and the keys; any of its own keys closes it. Dismisses with True where the glossary is wanted."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,question_mark,q", "dismiss", "Close"),
+        Binding("escape,question_mark,q", "dismiss(False)", "Close"),
+        Binding("g", "dismiss(True)", "Glossary"),
     ]
 
     def __init__(self, told: Explanation, keys: Sequence[tuple[str, str, str]]) -> None:
         super().__init__()
         self._told, self._keys = told, keys
 
+    @property
+    def told(self) -> Explanation:
+        """What it explains."""
+        return self._told
+
     def compose(self) -> ComposeResult:
         """A window that scrolls."""
         with VerticalScroll(classes="window") as window:
             window.border_title = Content(f"Help · {self._told.title}")
-            window.border_subtitle = Content("esc closes · page down for more")
+            window.border_subtitle = Content("g every word · page down for more · esc closes")
             yield Static(self._content(), markup=False)
 
     def _content(self) -> Content:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import ClassVar
 
@@ -14,6 +14,7 @@ from ..explanations import Explanation
 from ..lines import Line
 from ..ops import (
     NOTHING,
+    SORTS,
     By,
     DetailView,
     OpsAsk,
@@ -66,6 +67,17 @@ class OpsScreen(PageScreen):
     def ask(self) -> OpsAsk:
         """How the table is asked for now."""
         return self._ask
+
+    def state(self) -> dict[str, str]:
+        """How the table is sorted, and by what it has its rows."""
+        return {"by": self._ask.by, "sort": self._ask.sort}
+
+    def restore(self, state: Mapping[str, str]) -> None:
+        """Sorted as it was."""
+        by: By = "primitive" if state.get("by") == "primitive" else "place"
+        sort = state.get("sort")
+        known = sort in SORTS and (by == "primitive" or sort != "primitive")
+        self._ask = OpsAsk(by=by, sort=sort if sort is not None and known else OpsAsk().sort)
 
     def panels(self) -> Iterable[Widget]:
         """Filter, table, the selected row, the floors."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -11,11 +11,13 @@ from textual.containers import Container
 from textual.events import Resize
 from textual.screen import Screen
 from textual.widget import Widget
-from textual.widgets import Footer, Static
+from textual.widgets import Static
 
 from ..explanations import Explanation
+from ..panels.key_line import KeyLine
 from ..panels.status import StatusLine, TroubleLine
-from ..view_models import StatusView
+from ..panels.what_if import WhatIfBar
+from ..view_models import BreakEvenView, StatusView
 
 LEAST = (60, 18)
 ROOMY = (110, 30)
@@ -33,11 +35,12 @@ class PageScreen(Screen[None]):
     def compose(self) -> ComposeResult:
         """Status, trouble, panels, footer."""
         yield StatusLine(self._status, id="status")
+        yield WhatIfBar(id="what-if")
         yield TroubleLine(id="trouble")
         with Container(id="page"):
             yield from self.panels()
         yield Static(f"specview needs a terminal of {LEAST[0]} × {LEAST[1]} at least.", id="too-small", markup=False)
-        yield Footer(id="footer")
+        yield KeyLine(id="footer")
 
     def panels(self) -> Iterable[Widget]:
         """What is between status and footer."""
@@ -47,11 +50,22 @@ class PageScreen(Screen[None]):
         """What this page means, with its numbers now."""
         raise NotImplementedError
 
+    def state(self) -> dict[str, str]:
+        """What is to be given to `restore` when a page of this kind is opened again, e.g. how a table is sorted."""
+        return {}
+
+    def restore(self, state: Mapping[str, str]) -> None:
+        """Take up what `state` told, before anything is drawn; whatever makes no sense here is left out."""
+
     def show_status(self, status: StatusView, trouble: str) -> None:
         """Show what runs and what is wrong."""
         self._status = status
         self.query_one("#status", StatusLine).show(status)
         self.query_one("#trouble", TroubleLine).show(trouble)
+
+    def show_what_if(self, view: BreakEvenView) -> None:
+        """Show what is asked, if anything is, in one line."""
+        self.query_one("#what-if", WhatIfBar).show(view)
 
     @property
     def waiting(self) -> bool:
@@ -80,7 +94,6 @@ class PageScreen(Screen[None]):
         self.set_class(width < LEAST[0] or height < LEAST[1], "-too-small")
         self.set_class(width >= ROOMY[0], "-wide")
         self.set_class(height >= ROOMY[1], "-tall")
-        self.query_one("#footer", Footer).compact = width < 100
 
 
 def key(name: str, action: str, description: str, tooltip: str, display: str | None = None) -> Binding:

@@ -17,8 +17,9 @@ from textual.pilot import Pilot
 
 from specview.app.application import Source, SpecviewApp
 from specview.app.choices import DRAFTERS, RULES, rule_choice, rule_facts
-from specview.app.commands import ACTIONS
+from specview.app.commands import ACTIONS, key_name
 from specview.layouts.screens.choice import ChoiceScreen
+from specview.layouts.screens.export import ExportScreen
 from specview.layouts.screens.help import HelpScreen
 from specview.profilers.record import records as r
 from specview.profilers.record.plan import Plan
@@ -100,7 +101,9 @@ def test_arrows_ask_what_if_and_escape_goes_back(tmp_path: Path) -> None:
         assert answer is not None and answer.p_asked and answer.p == pytest.approx(asked)
         assert "WHAT IF" in text_of(app) and f"what if p {asked:.2f}" in text_of(app)
         assert replace(app.view.break_even, what_if=None) == before.break_even
-        assert app.view.headline == before.headline and app.view.rounds == before.rounds
+        assert app.view.headline == before.headline
+        moved = [row for row in app.view.rounds.rows if row not in before.rounds.rows]
+        assert moved and all("what if" in row.value and "measured" in row.remark for row in moved)
         await pilot.press("up")
         answer = app.view.break_even.what_if
         assert answer is not None and answer.k == 2 and answer.k_asked
@@ -133,13 +136,14 @@ def test_numbers_and_tab_go_through_the_panels_and_question_mark_explains_each(t
     drive(opened(tmp_path), script)
 
 
-def test_d_changes_between_dark_and_light(tmp_path: Path) -> None:
+def test_d_goes_round_the_themes(tmp_path: Path) -> None:
     async def script(app: SpecviewApp, pilot: Pilot[Any]) -> None:
         await measured(app, pilot)
-        await pilot.press("d")
-        assert not app.current_theme.dark
-        await pilot.press("d")
-        assert app.current_theme.dark
+        names = []
+        for _ in range(4):
+            await pilot.press("d")
+            names.append(app.theme_name)
+        assert names == ["light", "contrast-dark", "contrast-light", "dark"]
 
     drive(opened(tmp_path), script)
 
@@ -148,11 +152,12 @@ def test_e_saves_pictures_beside_the_session(tmp_path: Path) -> None:
     async def script(app: SpecviewApp, pilot: Pilot[Any]) -> None:
         await measured(app, pilot)
         await pilot.press("e")
-        await pilot.pause()
-        assert "Saved cannot-win-120x40.svg" in notices(app)
+        await until(pilot, lambda: isinstance(app.screen, ExportScreen), "the export window")
+        await pilot.press("enter")
+        await until(pilot, lambda: "cannot-win-dashboard-120x40.png" in notices(app), "the notice")
 
     drive(opened(tmp_path), script)
-    assert (tmp_path / "cannot-win-120x40.png").read_bytes().startswith(b"\x89PNG")
+    assert (tmp_path / "cannot-win-dashboard-120x40.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_o_lists_sessions_and_opens_one(tmp_path: Path) -> None:
@@ -161,9 +166,9 @@ def test_o_lists_sessions_and_opens_one(tmp_path: Path) -> None:
     async def script(app: SpecviewApp, pilot: Pilot[Any]) -> None:
         await measured(app, pilot)
         await pilot.press("o")
-        assert isinstance(app.screen, ChoiceScreen)
+        await until(pilot, lambda: app.library_settled, "the library")
         assert "mtp k=3" in text_of(app)
-        await pilot.press("down" if "cannot" in text_of(app).split("wins")[0] else "up", "enter")
+        await pilot.press("S", "home", "down", "enter")
         await until(pilot, lambda: app.shown == tmp_path / "wins.specview.jsonl" and app.settled)
         assert "WINS" in text_of(app)
 
@@ -187,11 +192,12 @@ def test_every_action_is_in_the_palette(tmp_path: Path) -> None:
         await measured(app, pilot)
         provider = next(iter(app.COMMANDS))(app.screen)  # type: ignore[call-arg, arg-type]
         names = [str(hit.display) async for hit in provider.discover()]  # type: ignore[union-attr]
-        assert len(names) == len(ACTIONS)
+        assert len(names) == len(set(names)) and {f"{a.name} ({key_name(a)})" for a in ACTIONS} <= set(names)
+        assert "Theme: contrast-light" in names
         hits = [hit async for hit in provider.search("drafter")]  # type: ignore[union-attr]
         assert hits
         assert all(a.help and a.name for a in ACTIONS)
-        assert {b.key for _, b in app._bindings} >= {a.key for a in ACTIONS}
+        assert {b.key for _, b in app._bindings} >= {key for a in ACTIONS for key in a.key.split(",")}
 
     drive(opened(tmp_path), script)
 

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
 import pytest
-from session_builder import written
 
 from specview.app import cli
-from specview.app.listing import choices_of
 from specview.app.looking import LookingMeter
 from specview.app.watching import recorder_options
 
@@ -57,20 +54,6 @@ def test_recording_options_reach_the_recorder_and_the_apps_own_do_not() -> None:
     assert passed[passed.index("--k") + 1] == "3" and passed[passed.index("--draft") + 1] == "lookup"
     assert "--no-text" in passed and "--light" not in passed and "--out" not in passed and "--follow" not in passed
     cli.parser().parse_args(["record", "--control", *passed])
-
-
-def test_the_list_names_what_it_cannot_open_and_puts_the_recording_first(tmp_path: Path) -> None:
-    written(tmp_path, "wins")
-    (tmp_path / "bad.specview.jsonl").write_bytes(b"\xff\n")
-    (tmp_path / "empty.specview.jsonl").write_bytes(b"")
-    (tmp_path / "elsewhere").mkdir()
-    live = written(tmp_path / "elsewhere", "normal")
-    choices = choices_of(tmp_path, live)
-    assert choices[0].value == str(live) and "recording" in choices[0].remark
-    remark_by_name = {choice.name.strip(): choice.remark for choice in choices}
-    assert "cannot be opened" in remark_by_name["bad"] and "empty" in remark_by_name["empty"]
-    assert "35B-A3B · mtp k=3" in remark_by_name["wins"]
-    assert choices_of(tmp_path / "missing") == ()
 
 
 def test_looking_is_a_share_of_all_cores_from_the_first_reading_on(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from session_builder import CASES, lines_of, written
 
-from specview.app.following import FileFollower, Update, Waker, follow
+from specview.app.following import FIRST_BYTES, FileFollower, Reading, Update, Waker, follow, rest_after
+from specview.profilers.record.session import read_session
 
 
 def cut_lines(name: str = "cannot-win") -> list[bytes]:
@@ -146,3 +149,60 @@ def test_a_folder_that_cannot_be_watched_is_polled(tmp_path: Path) -> None:
     waker = Waker(tmp_path / "missing" / "a.specview.jsonl")
     waker.wait(0.0, armed=True)
     waker.disarm()
+
+
+def long_file(folder: Path) -> Path:
+    path = written(folder, "long", CASES["wins"])
+    *lines, footer = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(lines[0] + b"".join(lines[1:]) * (2 + 3 * FIRST_BYTES // path.stat().st_size) + footer)
+    return path
+
+
+def test_how_far_a_long_file_is_read_is_told_and_its_header_first(tmp_path: Path) -> None:
+    path = long_file(tmp_path)
+    told: list[Reading] = []
+    look = FileFollower(path, told.append).look()
+    assert told[0].header is not None and 0 < told[0].share < 1
+    assert look.session is not None and look.session == read_session(path)
+
+
+def test_the_first_delivery_of_a_long_file_says_that_it_is_being_read(tmp_path: Path) -> None:
+    updates: list[Update] = []
+    follow(long_file(tmp_path), updates.append, lambda: bool(updates) and updates[-1].reading is None, Waker(tmp_path))
+    assert updates[0].reading is not None and updates[0].reckoning is None
+    assert updates[-1].reckoning is not None
+
+
+def test_a_file_that_nobody_wants_any_more_is_not_read_to_its_end(tmp_path: Path) -> None:
+    updates: list[Update] = []
+    follow(long_file(tmp_path), updates.append, lambda: bool(updates), Waker(tmp_path))
+    assert len(updates) == 1 and updates[0].reading is not None
+
+
+@pytest.mark.parametrize(("used", "rest"), [(0.0, 1.0), (0.01, 1.0), (0.03, 1.5), (0.2, 2.0), (0.5, 2.0), (2.0, 8.0)])
+def test_it_rests_longer_the_more_it_computes_but_no_more_than_it_must(used: float, rest: float) -> None:
+    assert rest_after(used) == pytest.approx(rest)
+
+
+def test_blocks_that_were_put_off_are_made_up_for_when_the_file_is_quiet(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from specview.layouts import views
+
+    monkeypatch.setattr(views, "MANY_PROBES", 1)
+    monkeypatch.setattr(views, "HARDLY_MORE", 1000.0)
+    path, lines = tmp_path / "a.specview.jsonl", cut_lines("wins")
+    path.write_bytes(b"".join(lines[:200]))
+    updates: list[Update] = []
+
+    class Growing(Waker):
+        def wait(self, seconds: float, armed: bool) -> None:
+            if len(updates) == 1:
+                with path.open("ab") as file:
+                    file.write(b"".join(lines[200:-1]))
+
+    follow(path, updates.append, lambda: len(updates) == 3, Growing(path))
+    first, second, third = (update.reckoning for update in updates)
+    assert first is not None and second is not None and third is not None
+    assert second.unfinished and second.blocks is first.blocks
+    assert not third.unfinished and third.blocks == views.reckon(replace(third.session)).blocks

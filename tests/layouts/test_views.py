@@ -79,7 +79,10 @@ def test_the_operating_point_follows_the_formula() -> None:
 
 def test_a_what_if_changes_nothing_that_was_measured() -> None:
     plain, asked = view_of(CASES["wins"]), view_of(CASES["wins"], what_if=WhatIf(0.5, 1))
-    assert replace(asked, break_even=replace(asked.break_even, what_if=None)) == plain
+    parts = {"verify": plain.verify, "rounds": plain.rounds}
+    assert replace(asked, break_even=replace(asked.break_even, what_if=None), **parts) == plain
+    moved = [row for row in asked.rounds.rows if row not in plain.rounds.rows]
+    assert moved and all(row.value.startswith("what if ") and row.remark.startswith("measured ") for row in moved)
     assert asked.break_even.what_if.k == 1 and asked.break_even.what_if.speedup < plain.break_even.limit_ms
 
 
