@@ -207,7 +207,7 @@ def run(options: argparse.Namespace) -> int:
     if options.command in QUESTIONS:
         return survey(options)
     if options.command == "export":
-        from .exporting.command import export
+        from .export_command import export
 
         return export(options)
     from .recording import record_headless

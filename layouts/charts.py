@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -90,12 +91,13 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """What the break-even chart shows: a curve over p, levels, a band of p, and points."""
+    """What the break-even chart shows: a curve over p, levels, a band of p, points, and a cloud of lesser ones."""
 
     curves: tuple[tuple[tuple[float, ...], str], ...]
     levels: tuple[tuple[float, str, str], ...]  # ms, glyph, tone
     band: tuple[float, float] | None
     marks: tuple[Mark, ...]
+    cloud: tuple[tuple[float, float], ...] = ()
 
 
 def plot_lines(plot: Plot, width: int, height: int) -> list[Line]:
@@ -133,6 +135,8 @@ def _draw(canvas: Canvas, plot: Plot, x_of: Callable[[float], float], y_of: Call
     for mark in plot.marks:
         for y in range(canvas.height):
             canvas.put(round(x_of(mark.p)), y, mark.upright, mark.tone)
+    for p, ms in plot.cloud:
+        canvas.put(round(x_of(p)), math.floor(y_of(ms)), "∘", "plain")
     for ms, glyph, tone in plot.levels:
         for x in range(canvas.width):
             canvas.put(x, int(y_of(ms)), glyph, tone)

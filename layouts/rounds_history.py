@@ -41,7 +41,8 @@ def history_view(history: History | None) -> HistoryView:
         return HistoryView(message=NOTHING, table=TableView(message=NOTHING))
     alpha = history.alpha
     summary = (
-        f"{history.count:,} rounds of {history.setting.drafter}, k = {history.setting.k}: "
+        f"{history.count:,} {'round' if history.count == 1 else 'rounds'} of {history.setting.drafter}, "
+        f"k = {history.setting.k}: "
         f"α {figures.share(alpha.estimate)} {figures.span(alpha)} (conditional acceptance, pooled over positions)"
     )
     points = tuple(
@@ -127,7 +128,7 @@ def window_words(window: Window) -> str:
 def length_lines(view: HistoryView, width: int, height: int) -> list[Line]:
     """How many rounds kept 0, 1, … drafts: bars with shares, and │ where one constant α would put them."""
     if not view.lengths:
-        return [line((view.message, "quiet"))]
+        return wrapped(view.message, width, "quiet")
     counts = max(len(f"{each.rounds:,}") for each in view.lengths)
     labels = max(2, len(str(view.lengths[-1].accepted)))
     room = max(4, width - labels - counts - 20 if width >= 44 else width - labels - 8)
@@ -154,7 +155,7 @@ def timeline_lines(rounds: tuple[OneRound, ...], selected: int | None, width: in
     The columns end at the newest round, or stand around the `selected` one (its number), which ▲ marks.
     """
     if not rounds:
-        return [line((NOTHING, "quiet"))]
+        return wrapped(NOTHING, width, "quiet")
     legend = line(*(part for name, glyph, tone in PARTS for part in ((glyph, tone), f" {name}  ")), FREE, " free round")
     bars = max(LEAST_BARS, height - 4)
     labels = 6

@@ -146,7 +146,7 @@ ANSI_NAMES = {
 
 
 def _theme(name: str, dark: bool, names: dict[str, str], base: dict[str, str]) -> Theme:
-    """A theme of our names and of the base colours foreground, background, surface, panel, accent, primary, marked, cursor."""
+    """A theme of our names and of the base colours: foreground, background, surface, panel, accent, primary, cursor."""
     return Theme(
         name=f"specview-{name}",
         primary=base["primary"],

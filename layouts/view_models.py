@@ -210,7 +210,7 @@ class BreakEvenView:
     `unmeasured`: nothing was generated, so there is a line and no point on it. `symbol` is p at k = 1 and α, the
     conditional acceptance, at longer drafts, where the two differ.
     `level` names the cost that is compared where it is not that of a verify pass alone. `batches` are those that a
-    what-if can ask about.
+    what-if can ask about, `cloud` (p, T_verify in ms) of single prompts.
     """
 
     message: str = ""
@@ -227,6 +227,7 @@ class BreakEvenView:
     unmeasured: bool = False
     what_if: WhatIfView | None = None
     what_if_message: str = ""
+    cloud: tuple[tuple[float, float], ...] = ()
     batches: tuple[int, ...] = ()
 
 

@@ -12,6 +12,7 @@ from ..engine.limits import LONGEST_DRAFT
 from ..profilers.judge.batch import BatchCosts
 from ..profilers.judge.batch_table import batch_costs
 from ..profilers.judge.blocks_table import BlocksTable, blocks_table
+from ..profilers.judge.cloud import cloud_of
 from ..profilers.judge.event_rows import columns_of
 from ..profilers.judge.floors import Floors, NoFloor, floors_of
 from ..profilers.judge.ledger import Ledger, ledger_of
@@ -67,6 +68,7 @@ class Reckoning:
     floors: Floors | NoFloor | None = None
     batches: Mapping[int, BatchCosts] = field(default_factory=dict)
     timed: int = 0
+    cloud: tuple[tuple[float, float], ...] = ()
 
     @property
     def unfinished(self) -> bool:
@@ -106,7 +108,10 @@ def reckon(session: Session, before: Reckoning | None = None) -> Reckoning:
     stream = costs_stream() if costs is not None else stream_view(session)
     if imported is not None and not stream.pieces:
         stream = imported.windows
-    return Reckoning(session, ledger, blocks, shares, stream, why_not, rulers, costs, imported, floors, batches, timed)
+    cloud = () if ledger is None else cloud_of(session, ledger.setting)
+    return Reckoning(
+        session, ledger, blocks, shares, stream, why_not, rulers, costs, imported, floors, batches, timed, cloud
+    )
 
 
 def _blocks(session: Session, ledger: Ledger | None) -> tuple[BlocksTable | None, Rulers]:
@@ -179,7 +184,7 @@ def break_even_of(reckoning: Reckoning, what_if: WhatIf) -> BreakEvenView:
     view = break_even_view(reckoning.ledger, reckoning.share_by_drafted, what_if, reckoning.batches, reckoning.floors)
     facts = reckoning.imported
     if facts is None or view.curve is not None:
-        return view
+        return replace(view, cloud=reckoning.cloud)
     return imported_break_even(facts.line, what_if, None if facts.found is None else facts.found.speedup)
 
 

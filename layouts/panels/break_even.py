@@ -72,7 +72,8 @@ def _words(view: BreakEvenView, width: int) -> list[Line]:
         return wrapped(f"what if: {view.what_if_message}", width, "what-if")
     answer = view.what_if
     if answer is None:
-        return wrapped(view.note or "Below the dots drafting wins, above it loses.", width, "quiet")
+        points = " ∘ is one prompt." if view.cloud else ""
+        return wrapped((view.note or "Below the dots drafting wins, above it loses.") + points, width, "quiet")
     asked = [f"{view.symbol} {figures.share(answer.p)}"] if answer.p_asked else []
     asked += [f"k {answer.k}"] if answer.k_asked else []
     others = [each for each in answer.moved if each.asked and each.key in ("verify", "draft", "batch")]
@@ -98,4 +99,4 @@ def _plot(view: BreakEvenView) -> Plot:
             levels.append((answer.curve.verify_ms, "╌", "what-if"))
         marks.append(Mark(answer.p, answer.curve.verify_ms, "◇", "┊", "what-if"))
     band = None if view.p_low is None or view.p_high is None else (view.p_low, view.p_high)
-    return Plot(tuple(curves), tuple(levels), band, tuple(marks))
+    return Plot(tuple(curves), tuple(levels), band, tuple(marks), view.cloud)

@@ -82,7 +82,9 @@ class ExportScreen(ModalScreen[ExportWish | None]):
 
     def on_mount(self) -> None:
         """Begin with the first thing on offer in its first form."""
-        self.query_one("#offers", OptionList).highlighted = 0
+        offers, ways = self.query_one("#offers", OptionList), self.query_one("#ways", OptionList)
+        offers.border_title, ways.border_title = Content("What"), Content("Form")
+        offers.highlighted = 0
 
     @property
     def _offer(self) -> Offer:
@@ -123,13 +125,13 @@ class ExportScreen(ModalScreen[ExportWish | None]):
     def _where(self) -> str:
         """Where the file goes, and under which name where this one is taken."""
         if not self._suggested:
-            return CLIPBOARD_WORDS
+            return f"{self._offer.words}, {_words(self._way)}. {CLIPBOARD_WORDS}"
         name = self.query_one("#name", Input).value.strip()
         if not name:
             return "A file needs a name."
         free = free_name(name, lambda each: each in self._view.taken)
         renamed = "" if free == name else f" as {free}, because {name} is there already"
-        return f"Goes to {self._view.folder}{renamed}."
+        return f"{self._offer.words}, {_words(self._way)}: goes to {self._view.folder}{renamed}."
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """Enter in a list saves."""

@@ -78,4 +78,4 @@ def test_a_single_round_can_be_shown():
 
 def test_without_rounds_a_sentence_stands_there():
     assert history_view(None).message == NOTHING
-    assert text_of(timeline_lines((), None, 60, 10)) == [NOTHING]
+    assert " ".join(text_of(timeline_lines((), None, 40, 10))) == NOTHING

@@ -8,20 +8,20 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ...layouts.export.document import Document
-from ...layouts.export.names import (
+from ..layouts.export.document import Document
+from ..layouts.export.names import (
     PICTURES,
     Form,
     forms_of,
     suggested_name,
     usual_screen,
 )
-from ...profilers.record.session import read_session
-from ..settings import shown_path
-from .files import STANDARD_OUTPUT, ExportError, Pieces, free_path, write_new, write_standard_output
+from ..profilers.record.session import read_session
+from .exporting.files import STANDARD_OUTPUT, ExportError, Pieces, free_path, write_new, write_standard_output
+from .settings import shown_path
 
 if TYPE_CHECKING:
-    from ..application import SpecviewApp
+    from .application import SpecviewApp
 
 COMPARE = "compare"
 
@@ -65,7 +65,7 @@ def _check(form: Form, screen: str, options: argparse.Namespace) -> None:
 
 
 def _pieces(options: argparse.Namespace, form: Form, screen: str) -> Pieces:
-    from .forms import document_text, redacted_lines, session_pieces
+    from .exporting.forms import document_text, redacted_lines, session_pieces
 
     path: Path = options.session
     session = read_session(path)  # a file that is no session is told of in one sentence, whatever the form
@@ -75,8 +75,8 @@ def _pieces(options: argparse.Namespace, form: Form, screen: str) -> Pieces:
         found = session_pieces(session, path, screen, form)
         if found is not None:
             return found
-    from ..exports import png_of, svg_of
-    from .headless import Sight, looked_at
+    from .exporting.headless import Sight, looked_at
+    from .exports import png_of, svg_of
 
     os.environ.pop("NO_COLOR", None)  # a picture has colours whatever this terminal wants
     sight = Sight(screen=screen, size=_size(options.size), theme=_theme(options.theme), other=options.other)
@@ -88,7 +88,7 @@ def _pieces(options: argparse.Namespace, form: Form, screen: str) -> Pieces:
 
 
 def _document_on(app: SpecviewApp) -> Document:
-    from ...layouts.screens.on_page import page_document
+    from ..layouts.screens.on_page import page_document
 
     if app.page is None:
         raise ExportError("The dashboard is no page.")
@@ -96,13 +96,13 @@ def _document_on(app: SpecviewApp) -> Document:
 
 
 def _size(text: str) -> tuple[int, int]:
-    from ..exports import parsed_size
+    from .exports import parsed_size
 
     return parsed_size(text)
 
 
 def _theme(name: str) -> str:
-    from ...layouts.themes import THEME_BY_NAME
+    from ..layouts.themes import THEME_BY_NAME
 
     if name not in THEME_BY_NAME:
         raise ExportError(f"There is no theme {name!r}: choose one of {', '.join(THEME_BY_NAME)}.")
