@@ -29,7 +29,7 @@ def _counts(ledger: Ledger) -> list[Row]:
     rows = []
     if counts is not None:
         tokens = counts.accepted + counts.rounds
-        rows.append(Row("rounds", f"{counts.rounds} · {tokens} tokens", f"{figures.count(ledger.prompts, 'prompt')}"))
+        rows.append(Row("rounds", f"{counts.rounds:,} · {tokens:,} tokens", f"{figures.count(ledger.prompts, 'prompt')}"))
         if counts.per_draft is not None:
             label = "p" if ledger.setting.k == 1 else "p per draft"
             remark = f"95%, {ledger.setting.rule}, {counts.accepted} of {counts.drafted}"
@@ -75,7 +75,7 @@ def _output(ledger: Ledger) -> list[Row]:
         return [Row("output", f"DIFFERS at {places}: a bug", f"by {figures.logits(output.margin)}", "bad")]
     if output.ties:
         return [Row("output", f"{figures.count(output.ties, 'near tie')}", f"up to {figures.logits(output.margin)}")]
-    return [Row("output", f"= plain greedy {output.compared}/{output.compared}", "tokens", "good")]
+    return [Row("output", f"= plain greedy {output.compared:,}/{output.compared:,}", "tokens", "good")]
 
 
 def _machine(session: Session, ledger: Ledger | None) -> list[Row]:
