@@ -29,7 +29,9 @@ def _counts(ledger: Ledger) -> list[Row]:
     rows = []
     if counts is not None:
         tokens = counts.accepted + counts.rounds
-        rows.append(Row("rounds", f"{counts.rounds:,} · {tokens:,} tokens", f"{figures.count(ledger.prompts, 'prompt')}"))
+        rows.append(
+            Row("rounds", f"{counts.rounds:,} · {tokens:,} tokens", f"{figures.count(ledger.prompts, 'prompt')}")
+        )
         if counts.per_draft is not None:
             label = "p" if ledger.setting.k == 1 else "p per draft"
             remark = f"95%, {ledger.setting.rule}, {counts.accepted} of {counts.drafted}"
