@@ -199,9 +199,13 @@ class TablePanel(Vertical):
             self._lay_out()
 
     def notify_style_update(self) -> None:
-        """The header's styles are of the theme."""
+        """The header's styles are of the theme, which reaches the rows after the panel."""
         super().notify_style_update()
         if self.is_mounted:
+            self.call_after_refresh(self._lay_out_if_there)
+
+    def _lay_out_if_there(self) -> None:
+        if self.rows.is_attached and self.query(".header"):  # the page may have been left meanwhile
             self._lay_out()
 
     def _lay_out(self) -> None:
@@ -215,7 +219,8 @@ class TablePanel(Vertical):
         if header.display != (not empty):
             header.display = self.rows.display = not empty
         text = _content(self.rows, header_line(view, self.rows.fit())) if not empty else Content("")
-        if text != header.content:
+        shown = header.content
+        if not isinstance(shown, Content) or not text.is_same(shown):  # contents of other styles are equal
             header.update(text)
 
 

@@ -93,6 +93,7 @@ class SessionsScreen(PageScreen):
     def on_mount(self) -> None:
         """Show what it was made with."""
         super().on_mount()
+        self.watch(self._rows, "scroll_y", self._seen, init=False)
         self._draw()
 
     def on_resize(self, event: Resize) -> None:
@@ -100,6 +101,7 @@ class SessionsScreen(PageScreen):
         super().on_resize(event)
         self.set_class(event.size.width >= SIDE, "-side")
         self._draw()
+        self._seen()
 
     @property
     def ask(self) -> LibraryAsk:
@@ -144,6 +146,11 @@ class SessionsScreen(PageScreen):
         self._facts = facts
         if self.is_mounted:
             self._draw()
+            self._seen()
+
+    def _seen(self) -> None:
+        """Other sessions may be in sight, which is known once the rows have been laid out."""
+        self.call_after_refresh(self.post_message, self.Seen())
 
     @property
     def _rows(self) -> Rows:

@@ -19,6 +19,7 @@ from textual.pilot import Pilot
 
 from specview.app.application import Source, SpecviewApp
 from specview.app.pages import SCREEN_BY_NAME
+from specview.layouts.screens.sessions import SessionsScreen
 
 SNAPSHOTS = Path(__file__).parent / "snapshots" / "screens"
 EXAMPLES = Path(__file__).resolve().parents[2] / "assets" / "examples"
@@ -92,9 +93,9 @@ async def show(app: SpecviewApp, pilot: Pilot[Any], screen: str, folder: Path) -
         await app.action_page(screen)
         await until(pilot, lambda: app.page_settled, screen)
     if screen == "sessions":
-        for _ in range(20):  # the verdict of every session is reckoned, one after the other
-            await pilot.pause(0.2)
-        await until(pilot, lambda: app.library_settled, screen)
+        page = app.page
+        assert isinstance(page, SessionsScreen)  # both are in sight once the rows are laid out
+        await until(pilot, lambda: len(page.in_sight) == 2 and app.library_settled, screen)
 
 
 @pytest.mark.parametrize("case", CASES)

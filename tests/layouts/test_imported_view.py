@@ -24,7 +24,7 @@ from specview.profilers.record import records as r
 from specview.profilers.record.session import Session, session_of
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
-SIZES = ((80, 24), (120, 40), (200, 60))
+LOOKS = ((80, 24, "dark"), (120, 40, "light"), (200, 60, "dark"))
 FAKE = Path(__file__).parents[1] / "app" / "fake_recorder.py"
 SAVED = Live("saved")
 MS = 1_000_000
@@ -329,15 +329,14 @@ def test_the_dashboard_of_an_import_looks_as_reviewed(tmp_path: Path) -> None:
     found: dict[str, str] = {}
 
     async def run() -> None:
-        async with app.run_test(size=SIZES[0]) as pilot:
+        async with app.run_test(size=LOOKS[0][:2]) as pilot:
             await until(pilot, lambda: app.settled)
-            for size in SIZES:
-                await pilot.resize_terminal(*size)
-                for theme in ("dark", "light"):
-                    app.theme = f"specview-{theme}"
-                    for _ in range(3):
-                        await pilot.pause()
-                    found[f"dashboard-imported-{size[0]}x{size[1]}-{theme}.txt"] = snapshot_of(app)
+            for width, height, theme in LOOKS:
+                await pilot.resize_terminal(width, height)
+                app.theme = f"specview-{theme}"
+                for _ in range(3):
+                    await pilot.pause()
+                found[f"dashboard-imported-{width}x{height}-{theme}.txt"] = snapshot_of(app)
 
     asyncio.run(run())
     if os.environ.get("SPECVIEW_SNAPSHOTS") == "write":

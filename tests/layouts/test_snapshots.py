@@ -1,37 +1,39 @@
-"""The dashboard at three sizes, light and dark, as reviewed text. SPECVIEW_SNAPSHOTS=write writes them anew."""
+"""The dashboard of special sessions at three sizes, as reviewed text. SPECVIEW_SNAPSHOTS=write writes them anew.
+
+test_every_screen has the usual sessions.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import os
 from pathlib import Path
 
 import pytest
 from screen_text import snapshot_of, until
-from session_builder import CASES, written
+from session_builder import written
 
 from specview.app.application import Source, SpecviewApp
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
-SIZES = ((80, 24), (120, 40), (200, 60))
+LOOKS = ((80, 24, "dark"), (120, 40, "light"), (200, 60, "dark"))
+SPECIAL = ("interrupted", "cannot-win", "wins")
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", SPECIAL)
 def test_the_dashboard_looks_as_reviewed(case: str, tmp_path: Path) -> None:
     app = SpecviewApp(Source(written(tmp_path, case)), folder=tmp_path)
     found: dict[str, str] = {}
 
     async def run() -> None:
-        async with app.run_test(size=SIZES[0]) as pilot:
+        async with app.run_test(size=LOOKS[0][:2]) as pilot:
             await until(pilot, lambda: app.settled)
-            for size in SIZES:
-                await pilot.resize_terminal(*size)
-                for theme in ("dark", "light"):
-                    app.theme = f"specview-{theme}"
+            for width, height, theme in LOOKS:
+                await pilot.resize_terminal(width, height)
+                app.theme = f"specview-{theme}"
+                for _ in range(3):
                     await pilot.pause()
-                    await pilot.pause()
-                    found[f"{case}-{size[0]}x{size[1]}-{theme}.txt"] = snapshot_of(app)
-
-    import asyncio
+                found[f"{case}-{width}x{height}-{theme}.txt"] = snapshot_of(app)
 
     asyncio.run(run())
     if os.environ.get("SPECVIEW_SNAPSHOTS") == "write":
