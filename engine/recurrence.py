@@ -1,10 +1,11 @@
-"""The short way back for gated delta layers: run only the recurrence again, on what it was given in the pass.
+"""The short way back for gated delta layers: the state after a position, as the pass had it or by running it again.
 
 A gated delta mixer projects, convolves and normalises before it updates its
-state. All of that is known for every position once the pass has run; only the
-state after a prefix is not. So the pass notes the arguments of mlx-lm's
-`gated_delta_update` and the convolution's input, and the way back is one call
-of the same function over the kept positions and one slice.
+state. All of that is known for every position once the pass has run. Where
+mlx-lm steps from position to position, the state after each is known too, and
+kept; where one kernel does all positions, only the last is, and the way back is
+one call of `gated_delta_update` over the kept ones. The convolution's state is
+a slice of its input either way.
 """
 
 from __future__ import annotations
@@ -19,20 +20,24 @@ import mlx.core as mx
 import mlx.nn as nn
 
 FUNCTION = "gated_delta_update"
+STEP = "_gated_delta_step_ops"  # one position of it, in mlx-lm's own file; where it is gone, states are recomputed
 SEQUENCES = 5  # its first arguments (q, k, v, a, b) run over positions on axis 1
 
 
 @dataclass(frozen=True, slots=True)
 class DeltaCall:
-    """One noted call: the function, what it was given, and the state it returned."""
+    """One noted call: the function, what it was given, the state it returned, and those that it passed through."""
 
     function: Callable[..., tuple[mx.array, mx.array]]
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
     state: mx.array
+    passed: list[mx.array]
 
     def state_after(self, kept: int) -> mx.array:
-        """The state after the first `kept` positions. Lazy."""
+        """The state after the first `kept` positions: of the pass where it stepped, else recomputed. Lazy."""
+        if len(self.passed) == self.args[0].shape[1]:
+            return self.passed[kept - 1]
         sequences = (x[:, :kept] for x in self.args[:SEQUENCES])
         return self.function(*sequences, *self.args[SEQUENCES:], **self.kwargs)[1]
 
@@ -53,8 +58,9 @@ def noted_delta_calls(home: str) -> Iterator[list[DeltaCall]]:
         return
 
     def noting(*args: Any, **kwargs: Any) -> tuple[mx.array, mx.array]:
-        out, state = original(*args, **kwargs)
-        calls.append(DeltaCall(original, args, kwargs, state))
+        with _noted_steps(sys.modules[original.__module__]) as passed:
+            out, state = original(*args, **kwargs)
+        calls.append(DeltaCall(original, args, kwargs, state, passed))
         return out, state
 
     setattr(module, FUNCTION, noting)
@@ -62,6 +68,27 @@ def noted_delta_calls(home: str) -> Iterator[list[DeltaCall]]:
         yield calls
     finally:
         setattr(module, FUNCTION, original)
+
+
+@contextmanager
+def _noted_steps(home: Any) -> Iterator[list[mx.array]]:
+    """The state [B, H, Dv, Dk] after each step that `home` makes meanwhile; none where a kernel does all at once."""
+    original = getattr(home, STEP, None)
+    passed: list[mx.array] = []
+    if original is None:
+        yield passed
+        return
+
+    def noting(*args: Any, **kwargs: Any) -> tuple[mx.array, mx.array]:
+        out, state = original(*args, **kwargs)
+        passed.append(state)
+        return out, state
+
+    setattr(home, STEP, noting)
+    try:
+        yield passed
+    finally:
+        setattr(home, STEP, original)
 
 
 class NotedConvolution:

@@ -19,6 +19,7 @@ from mlx_lm.models.cache import (
     RotatingKVCache,
 )
 
+from specview.engine import recurrence
 from specview.engine import replay as module
 from specview.engine.cache import CacheError, arrays_of, check_rewindable, new_cache, prefill, restore, take_snapshot
 from specview.engine.cache_contents import arrays_in, contents, parts
@@ -43,11 +44,13 @@ def tokens(bundled):
     return bundled.tokenizer.encode("def push(self, item):\n    self.items.append(item)\n    return len(self.items)\n")
 
 
-@pytest.mark.parametrize("way", ["short", "general"])
+@pytest.mark.parametrize("way", ["states of the pass", "recurrence again", "general"])
 @pytest.mark.parametrize("kept", range(WIDTH + 1))
-def test_both_ways_back_end_where_a_fresh_cache_is(bundled, tokens, monkeypatch, way, kept):
+def test_every_way_back_ends_where_a_fresh_cache_is(bundled, tokens, monkeypatch, way, kept):
     if way == "general":
         monkeypatch.setattr(module, "states_after", lambda *_: None)
+    if way == "recurrence again":  # as where one kernel does all positions, or mlx-lm has another name for a step
+        monkeypatch.setattr(recurrence, "STEP", "gone")
     caches = taped_pass(bundled, tokens)
     rewind(caches, WIDTH, kept)
     fresh = new_cache(bundled)
@@ -71,6 +74,13 @@ def test_the_gated_delta_layers_of_the_bundled_model_go_the_short_way(bundled, t
     assert all(states is not None for states in found)
 
 
+def test_where_the_pass_stepped_no_state_is_recomputed(bundled, tokens):
+    caches = taped_pass(bundled, tokens)
+    call = next(c for c in caches if isinstance(c, TapedCache)).tape.passes[0].seen[0].calls[0]
+    assert len(call.passed) == WIDTH
+    assert call.state_after(2) is call.passed[1]
+
+
 def test_the_general_way_reads_no_projection_again(bundled, tokens, monkeypatch):
     monkeypatch.setattr(module, "states_after", lambda *_: None)
     caches = taped_pass(bundled, tokens)
@@ -87,8 +97,10 @@ def test_the_general_way_reads_no_projection_again(bundled, tokens, monkeypatch)
 def test_after_a_pass_nothing_of_mlx_lm_stays_patched(bundled, tokens):
     from mlx_lm.models import gated_delta, qwen3_next
 
+    step = gated_delta._gated_delta_step_ops
     rewind(taped_pass(bundled, tokens), WIDTH, 3)
     assert qwen3_next.gated_delta_update is gated_delta.gated_delta_update
+    assert gated_delta._gated_delta_step_ops is step
 
 
 def test_taping_adds_no_parameters(bundled):
