@@ -12,6 +12,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from ..engine.errors import SpecviewError
 from ..engine.paths import local_path
+from ..layouts.figures import count
 from ..profilers.measure.load import LoadMeter
 from ..profilers.record.prompts import load_prompts
 from .recording import no_backend
@@ -72,7 +73,7 @@ def cache_prompt(options: argparse.Namespace) -> int:
             LoadMeter().sample().memory_available_bytes,
         )
     console.print(
-        f"{made.model} has read {made.positions:,} positions; their cache takes {made.file_bytes / 1e6:.1f} MB."
+        f"{made.model} has read {count(made.positions, 'position')}; their cache takes {made.file_bytes / 1e6:.1f} MB."
     )
     console.print(f"Saved: {shown_path(options.out)}")
     named = "" if options.model == "bundled" else f" --model {shlex.quote(options.model)}"
@@ -89,5 +90,7 @@ def _text(wish: str) -> str:
         raise CachePromptError(f"There is no file {wish!r}: name a text file, or - for stdin.")
     prompts = load_prompts(wish, sys.stdin)
     if len(prompts) != 1:
-        raise CachePromptError(f"{local_path(wish).name} holds {len(prompts)} prompts, and a cache begins with one.")
+        raise CachePromptError(
+            f"{local_path(wish).name} holds {count(len(prompts), 'prompt')}, and a cache begins with one."
+        )
     return prompts[0].text

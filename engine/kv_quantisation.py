@@ -34,11 +34,18 @@ class KvQuantisation:
     start: int = 0
 
     def __post_init__(self) -> None:
-        if self.bits not in BITS or self.group_size not in GROUP_SIZES or self.start < 0:
+        if self.bits not in BITS:
             raise KvQuantisationError(
-                f"Keys and values of {self.bits} bits in groups of {self.group_size} from position {self.start} cannot "
-                f"be had: choose bits from {', '.join(map(str, BITS))}, groups of "
-                f"{', '.join(map(str, GROUP_SIZES))}, and a start from 0."
+                f"Keys and values cannot be kept in {self.bits} bits: choose bits from {', '.join(map(str, BITS))}."
+            )
+        if self.group_size not in GROUP_SIZES:
+            raise KvQuantisationError(
+                f"Keys and values cannot be quantised in groups of {self.group_size}: choose groups of "
+                f"{', '.join(map(str, GROUP_SIZES))}."
+            )
+        if self.start < 0:
+            raise KvQuantisationError(
+                f"Keys and values cannot be quantised from position {self.start} on: choose a start from 0."
             )
 
     def longest_draft(self, context: int, k: int) -> int:
@@ -73,16 +80,30 @@ def check_quantisable(target: Target, kv: KvQuantisation) -> None:
     caches = make_prompt_cache(target.model)
     if not any(type(cache) is KVCache for cache in parts(caches)):
         kinds = ", ".join(sorted({type(cache).__name__ for cache in caches}))
-        raise KvQuantisationError(
-            f"{target.name} keeps {kinds}, which mlx-lm cannot quantise: leave its caches as they are."
-        )
+        raise KvQuantisationError(f"{target.name} keeps {kinds}, which mlx-lm cannot quantise: leave --kv-bits out.")
     try:
         mx.eval(target.logits(mx.array([[0, 0]]), caches))
+        unfit = [size for size in _head_sizes(caches) if size % kv.group_size]
+        if unfit:
+            raise KvQuantisationError(
+                f"Keys and values are quantised in groups of {kv.group_size}, and the heads of {target.name} are "
+                f"{' and '.join(map(str, unfit))} wide: leave --kv-bits out, or choose a model whose head size is a "
+                f"multiple of {kv.group_size}."
+            )
         if quantise_caches(caches, KvQuantisation(bits=kv.bits, group_size=kv.group_size)) == 0:
             raise ValueError("its caches are lists of caches")
         mx.eval(target.logits(mx.array([[0, 0]]), caches))
+    except KvQuantisationError:
+        raise
     except Exception as error:  # attention of a model file may raise anything
         raise KvQuantisationError(
-            f"Keys and values of {target.name} cannot be kept in {kv.bits} bits in groups of {kv.group_size} "
-            f"({first_line(error)}): choose another group size, or leave its caches as they are."
+            f"The attention of {target.name} does not take keys and values in {kv.bits} bits ({first_line(error)}): "
+            "leave --kv-bits out, or choose another model."
         ) from error
+
+
+def _head_sizes(caches: list[Any]) -> list[int]:
+    """How many numbers a head keeps of a key or a value, of all plain KV caches that hold something."""
+    plain = [cache for cache in parts(caches) if type(cache) is KVCache]
+    kept = [array for cache in plain for array in (cache.keys, cache.values) if array is not None]
+    return sorted({array.shape[-1] for array in kept})

@@ -29,6 +29,7 @@ from .cache_soundness import could_be, has_modest_names
 from .errors import SpecviewError
 from .kv_quantisation import KvQuantisation, quantise_caches
 from .models import BUNDLED, Target, first_line, logit_count, public_name, tokenizer_hash
+from .prompt_hidden import hidden_in, save_with_hidden
 from .rewind import with_tapes
 from .verify_policies import Policy, one_pass
 
@@ -67,7 +68,7 @@ class CachedPrompt:
     """A file that fits a target: how many positions it holds, and what it says of them.
 
     `tokens` and `chat` (whether a chat template wraps them) are None where specview did not write it; `kv` where its
-    keys and values are not quantised.
+    keys and values are not quantised; `hidden` [1, positions, D] where it keeps no hidden states (not evaluated).
     """
 
     path: Path
@@ -75,6 +76,7 @@ class CachedPrompt:
     tokens: tuple[int, ...] | None
     kv: KvQuantisation | None
     chat: bool | None
+    hidden: mx.array | None = None
 
 
 def read_prompt(
@@ -124,12 +126,18 @@ def check_new(path: Path) -> None:
 
 
 def save_prompt(
-    path: Path, target: Target, tokens: Sequence[int], caches: Sequence[Any], chat: bool | None = None
+    path: Path,
+    target: Target,
+    tokens: Sequence[int],
+    caches: Sequence[Any],
+    chat: bool | None = None,
+    hidden: mx.array | None = None,
 ) -> None:
     """Write the caches of `tokens`, all of which they have seen, where no file is yet.
 
     mlx-lm goes on from the file too, which is why the model stands in it as it was named. `chat` says whether a chat
-    template wraps the tokens. Raises PromptCacheError when it exists or cannot be written.
+    template wraps the tokens; `hidden` [1, tokens, D] are their hidden states, for drafts that go by them. Raises
+    PromptCacheError when it exists or cannot be written.
     """
     check_new(path)
     metadata = {
@@ -141,7 +149,11 @@ def save_prompt(
         "tokens": json.dumps(list(map(int, tokens))),
     }
     try:
-        save_prompt_cache(str(path), [_plain(cache) for cache in caches], metadata)
+        plain = [_plain(cache) for cache in caches]
+        if hidden is None:
+            save_prompt_cache(str(path), plain, metadata)
+        else:
+            save_with_hidden(path, plain, metadata, hidden)
     except (OSError, RuntimeError, ValueError) as error:
         raise PromptCacheError(f"{path.name} cannot be written ({first_line(error)}): choose another place.") from error
 
@@ -172,7 +184,11 @@ def open_prompt(path: Path, target: Target) -> CachedPrompt:
     kv = KvQuantisation(bits=kinds[0][0], group_size=kinds[0][1]) if kinds else None
     if len(set(kinds)) > 1:
         raise _unreadable(path, ValueError("its layers are quantised in several ways"))
-    return CachedPrompt(path=path, positions=positions, tokens=written, kv=kv, chat=chat)
+    try:
+        hidden = hidden_in(path, metadata, len(caches), positions, target)
+    except Exception as error:  # MLX makes of a file whatever it says
+        raise _unreadable(path, error) from error
+    return CachedPrompt(path=path, positions=positions, tokens=written, kv=kv, chat=chat, hidden=hidden)
 
 
 def load_prompt(path: Path, target: Target, tokens: Sequence[int], longest: int | None = None) -> LoadedPrompt:

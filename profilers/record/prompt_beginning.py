@@ -14,6 +14,7 @@ from ...engine.models import Target, first_line, load_target
 from ...engine.paths import local_path
 from ...engine.prompt_cache import CachedPrompt, PromptCacheError, caches_of, check_new, open_prompt, read_prompt
 from ...engine.prompt_cache import save_prompt as save
+from ...engine.prompt_hidden import followed_by, wants_hidden
 from .plan import PlanError
 from .room import check_room
 
@@ -55,12 +56,19 @@ class Beginning:
         return caches_of(self.cached, self.target, longest)
 
     def first_known(self, drafter: Drafter) -> int:
-        """From which position on a drafter can be shown a text: it may need hidden states, which no file keeps."""
-        return 0 if self.cached.tokens is not None and not drafter.needs_hidden else self.positions
+        """From which position on a drafter can be shown a text: not every file has its tokens and hidden states."""
+        known = self.cached.tokens is not None and (not drafter.needs_hidden or self.cached.hidden is not None)
+        return 0 if known else self.positions
+
+    def hidden(self, drafter: Drafter, behind: Any) -> Any:
+        """The hidden states [1, n, D] of a text from `first_known` on; `behind` are those behind the file, or None."""
+        if not drafter.needs_hidden or self.first_known(drafter):
+            return behind
+        return followed_by(self.cached.hidden, behind)
 
     def sentence(self, drafter: Drafter) -> str:
         """What a session says of it."""
-        unseen = f"; the draft ({drafter.kind}) has not seen them" if self.first_known(drafter) else ""
+        unseen = f"; the draft ({drafter.kind}) sees only what follows" if self.first_known(drafter) else ""
         return (
             f"Every prompt begins with the {self.positions:,} positions of the prompt cache {self.cached.path.name}, "
             f"which were not read again{unseen}."
@@ -173,6 +181,6 @@ def make_prompt_cache_file(
         return True
 
     caches = new_cache(target)
-    read_prompt(target, tokens, caches, going=going, kv=kv)
-    save(out, target, tokens, caches, wish.chat and has_template(target))
+    done = read_prompt(target, tokens, caches, keep_hidden=wants_hidden(target), going=going, kv=kv)
+    save(out, target, tokens, caches, wish.chat and has_template(target), done.hidden)
     return Made(model=target.name, positions=len(tokens), file_bytes=out.stat().st_size)

@@ -18,6 +18,7 @@ from specview.engine.prompt_cache import PromptCacheError, open_prompt, read_pro
 from specview.profilers.measure import schedule
 from specview.profilers.record import prompt_beginning
 from specview.profilers.record import recorder as recording
+from specview.profilers.record.kv_choice import as_cached, kv_of
 from specview.profilers.record.plan import Plan
 from specview.profilers.record.prompt_beginning import Beginning, beginning_tokens, open_beginning
 from specview.profilers.record.session import read_session
@@ -101,9 +102,8 @@ def test_the_greedy_text_is_the_same_with_and_without(specview, texts, cached, d
     with_cache = recorded(specview, texts / "c.specview.jsonl", *common, *options)
     assert same(text_of(whole), text_of(with_cache))
     assert [run.prompt.tokens for run in whole.runs] == [run.prompt.tokens for run in with_cache.runs]
-    unseen = "; the draft (mtp) has not seen them" if draft == "mtp" else "."
     note = next(note.text for note in with_cache.notes if "prompt cache" in note.tags)
-    assert "positions of the prompt cache a.safetensors, which were not read again" in note and unseen in note
+    assert "positions of the prompt cache a.safetensors, which were not read again." in note
     assert "behind the prompt cache a.safetensors" in with_cache.header.plan
 
 
@@ -118,9 +118,46 @@ def test_a_file_of_mlx_lm_is_gone_on_from_and_names_no_tokens(specview, texts, b
     behind = ("--prompts", texts / "behind.txt", "--prompt-cache", path)
     with_cache = recorded(specview, texts / "c.specview.jsonl", *options, *behind)
     assert same(text_of(whole), text_of(with_cache))
-    assert "the draft (lookup) has not seen them" in with_cache.notes[0].text
+    assert "the draft (lookup) sees only what follows" in with_cache.notes[0].text
     status, _, error = specview("record", "--dtype", "float32", "--draft", "fixed:0.7", *behind)
     assert status == 1 and "must foresee the text" in error
+
+
+def drafts_of(session):
+    """What was drafted and kept in the rounds that are shown, token for token."""
+    shown = [r for r in session.rounds if r.pieces is not None and not r.replay]
+    return [(r.context, r.drafted, r.accepted, r.pieces.committed, r.pieces.rejected) for r in shown]
+
+
+def test_an_mtp_head_drafts_the_same_behind_a_prompt_cache(specview, texts, cached):
+    common = ("--dtype", "float32", "--draft", "mtp", "--k", 3)
+    whole = recorded(specview, texts / "w.specview.jsonl", *common, "--prompts", texts / "whole.txt")
+    behind = ("--prompts", texts / "behind.txt", "--prompt-cache", cached)
+    with_cache = recorded(specview, texts / "c.specview.jsonl", *common, *behind)
+    assert len(drafts_of(whole)) > 4 and drafts_of(whole) == drafts_of(with_cache)
+
+
+def test_a_file_without_hidden_states_still_loads_and_says_what_the_head_sees(specview, texts, bundled):
+    ids, caches = beginning_tokens(bundled, CODE, None, True), new_cache(bundled)
+    read_prompt(bundled, ids, caches)
+    path = saved_at(texts / "old.safetensors", bundled, ids, caches)
+    behind = ("--dtype", "float32", "--prompts", texts / "behind.txt", "--prompt-cache", path)
+    session = recorded(specview, texts / "o.specview.jsonl", *behind, "--draft", "mtp")
+    assert "which were not read again; the draft (mtp) sees only what follows." in session.notes[0].text
+
+
+def test_hidden_states_that_cannot_be_the_models_are_refused(texts, bundled):
+    ids, caches = bundled.tokenizer.encode(CODE), new_cache(bundled)
+    hidden = read_prompt(bundled, ids, caches, keep_hidden=True).hidden
+    for name, wrong in (("short", hidden[:, 1:]), ("narrow", hidden[..., 1:]), ("half", hidden.astype(mx.float16))):
+        path = texts / f"{name}.safetensors"
+        save_prompt(path, bundled, ids, caches, hidden=wrong)
+        with pytest.raises(PromptCacheError, match=r"its hidden states are not those of its positions\): make it anew"):
+            open_prompt(path, bundled)
+    path = texts / "right.safetensors"
+    save_prompt(path, bundled, ids, caches, hidden=hidden)
+    assert mx.array_equal(open_prompt(path, bundled).hidden, hidden)
+    assert sorted(each.name for each in texts.glob("right*")) == ["right.safetensors"]
 
 
 def test_mlx_lm_reads_the_file_and_finds_the_model_in_it(cached, bundled):
@@ -149,8 +186,8 @@ def test_groups_of_quantised_keys_are_those_of_the_file(specview, texts, bundled
     kv = KvQuantisation(bits=8, group_size=32)
     read_prompt(bundled, ids, caches, kv=kv)
     beginning = Beginning(open_prompt(saved_at(texts / "g.safetensors", bundled, ids, caches), bundled), bundled)
-    assert recording._kv_of(Plan(kv_bits=8, kv_start=3), beginning) == replace(kv, start=3)
-    assert recording._as_cached(Plan(), beginning) == Plan(kv_bits=8)
+    assert kv_of(Plan(kv_bits=8, kv_start=3), beginning) == replace(kv, start=3)
+    assert as_cached(Plan(), beginning) == Plan(kv_bits=8)
 
 
 def saved_at(path, target, ids, caches):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+
 import mlx.core as mx
 import numpy as np
 import pytest
@@ -74,8 +76,24 @@ def test_snapshots_of_quantised_caches_stay_what_they_were(bundled, prompt):
 
 def test_what_can_be_quantised_is_found_out_by_a_tiny_pass(bundled):
     check_quantisable(bundled, KV)
-    with pytest.raises(KvQuantisationError, match=r"in 8 bits in groups of 128 .*choose another group size"):
+    with pytest.raises(KvQuantisationError) as refused:
         check_quantisable(bundled, KvQuantisation(bits=8, group_size=128))
+    assert str(refused.value) == (
+        f"Keys and values are quantised in groups of 128, and the heads of {bundled.name} are 64 wide: leave "
+        "--kv-bits out, or choose a model whose head size is a multiple of 128."
+    )
+
+
+def test_attention_that_takes_no_quantised_keys_says_why_and_what_to_do(bundled):
+    class Picky(type(bundled)):
+        def logits(self, tokens, caches):
+            if any(isinstance(cache, QuantizedKVCache) for cache in caches):
+                raise ValueError("quantised caches have no sinks")
+            return super().logits(tokens, caches)
+
+    picky = Picky(**{field.name: getattr(bundled, field.name) for field in fields(bundled)})
+    with pytest.raises(KvQuantisationError, match=r"in 8 bits \(quantised caches have no sinks\): leave --kv-bits out"):
+        check_quantisable(picky, KV)
 
 
 @pytest.mark.parametrize("model_type", ["mamba", "rwkv7"])
@@ -84,9 +102,16 @@ def test_models_without_keys_and_values_are_refused_with_their_caches_name(model
         check_quantisable(tiny_target(model_type), KV)
 
 
-@pytest.mark.parametrize("asked", [{"bits": 7}, {"bits": 4, "group_size": 48}, {"bits": 4, "start": -1}])
-def test_bits_that_cannot_be_had_are_refused(asked):
-    with pytest.raises(KvQuantisationError, match="choose bits from 2, 3, 4, 5, 6, 8"):
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"bits": 7}, "in 7 bits: choose bits from 2, 3, 4, 5, 6, 8"),
+        ({"bits": 4, "group_size": 48}, "in groups of 48: choose groups of 32, 64, 128"),
+        ({"bits": 4, "start": -1}, "from position -1 on: choose a start from 0"),
+    ],
+)
+def test_what_cannot_be_had_is_refused_by_name(asked, said):
+    with pytest.raises(KvQuantisationError, match=said):
         KvQuantisation(**asked)
 
 
