@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ..measure.timings import CATEGORIES
-from ..record.records import Probe
 from ..record.session import Session
+from .alike_probes import Alike, alike
 from .economics import Gap, gap, width_ratio
 from .gap_parts import gap_parts
 from .numbers import MS
@@ -138,15 +139,17 @@ class _Pass:
 def blocks_table(session: Session, width: int | None = None) -> BlocksTable | None:
     """The table of a session, verify at `width` positions or the width that was probed most; None without blocks."""
     session = at_one_context(session)
-    probes = [p for p in session.probes if p.category is not None and p.ruler != "whole"]
-    decoding = [p for p in probes if p.part == "decode" or (p.part == "verify" and p.width == 1)]
+    probes = [(p, p.one) for p in alike(session.probes) if p.one.category is not None and p.one.ruler != "whole"]
+    decoding = [p for p, one in probes if one.part == "decode" or (one.part == "verify" and one.width == 1)]
     if not decoding:
         return None
-    wide = [p for p in probes if p.part == "verify" and p.width > 1]
-    widths = [p.width for p in wide]
+    wide = [p for p, one in probes if one.part == "verify" and one.width > 1]
+    widths: Counter[int] = Counter()
+    for each in wide:
+        widths[each.one.width] += len(each.rows)
     if width not in widths:
-        width = max(set(widths), key=widths.count) if widths else None
-    decode, verify = _pass(decoding), _pass([p for p in wide if p.width == width])
+        width = max(set(widths), key=lambda each: widths[each]) if widths else None
+    decode, verify = _pass(decoding), _pass([p for p in wide if p.one.width == width])
     seen = {*decode.queued, *decode.fenced, *verify.queued, *verify.fenced}
     found = {place.category for place in seen}
     order = [c for c in CATEGORIES if c in found] + sorted(found - set(CATEGORIES))
@@ -187,7 +190,7 @@ def _wall(shown: ShownPasses) -> Span[Synchronous] | None:
     return totals.span() or (Span(totals.ns[0] * MS, Synchronous) if totals.ns else None)
 
 
-def _pass(probes: Iterable[Probe]) -> _Pass:
+def _pass(probes: Sequence[Alike]) -> _Pass:
     mine = shown_slopes(probes)
     return _Pass({**queued_places(mine, "hot"), **queued_places(mine, "cycled")}, fenced_places(mine))
 

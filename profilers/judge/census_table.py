@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from ..measure.census.costs import VIEWS
 from ..record.records import Census
 from ..record.session import Session
+from .counted import counted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +55,7 @@ class CensusTotals:
     @property
     def sentence(self) -> str:
         """The totals in words."""
-        positions = "1 position" if self.width == 1 else f"{self.width} positions"
+        positions = counted(self.width, "position")
         return (
             f"A pass over {positions}: {self.primitives:,} primitives, {self.dispatches:,} of them dispatched, "
             f"{self.bytes_read / 1e6:,.1f} MB read, {self.bytes_written / 1e6:,.2f} MB written, "

@@ -8,6 +8,7 @@ from typing import Any
 from ...engine.errors import SpecviewError
 from ..record.session import Session
 from .blocks_table import blocks_table
+from .counted import counted
 from .ledger_rows import LedgerRow, Source, row_of
 from .numbers import number, whole_probes
 from .readings import shown_wall
@@ -31,7 +32,7 @@ def _verify(session: Session, source: Source) -> list[LedgerRow]:
         taken = shown_wall(session, width)
         found = number(taken.ns)
         name = f"T_verify({width})"
-        said = f"Whole graph over {width} position{'' if width == 1 else 's'}, waited for.{_left_out(taken.left_out)}"
+        said = f"Whole graph over {counted(width, 'position')}, waited for.{_left_out(taken.left_out)}"
         if found is not None:
             rows += row_of("costs", name, found, ruler="synchronous", source=source, remark=said)
         elif taken.ns:
@@ -65,7 +66,7 @@ def _rulers(session: Session, width: int, source: Source) -> list[LedgerRow]:
         for reading in (category.fenced, category.queued_cycled, category.queued_hot):
             if reading.ms is not None:
                 hot = " One hot layer." if reading is category.queued_hot else ""
-                blocks = f"{category.blocks} block{'' if category.blocks == 1 else 's'}."
+                blocks = f"{counted(category.blocks, 'block')}."
                 rows += _reading(f"{category.category} {at}", reading, source, f"{blocks}{hot}")
                 if reading is category.queued_cycled:
                     break

@@ -6,14 +6,18 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from ..record.records import Probe
 from ..record.session import Session
 from .acceptance import tokens_from_alpha
+from .alike_probes import alike, in_order
 from .economics import NOTHING, break_even_verify, round_in_decode_steps, width_ratio
+from .event_rows import columns_of
 from .extrapolation import PlaceCost, ScaledPass, extrapolation
 from .floor import pipelined_decode
 from .manners import is_usual
 from .places import block_probes, fenced_places, queued_places
 from .readings import whole_passes
+from .sided import one_side
 from .spans import Pipelined, Span, Synchronous, ratio
 from .statistics import Interval
 
@@ -81,7 +85,8 @@ class CostsAlone:
 
 def costs_alone(session: Session) -> CostsAlone | None:
     """The costs at the context with most passes; None before one position and some more were timed twice there."""
-    contexts = Counter(p.context for p in session.probes if p.ruler == "whole" and p.part == "verify" and is_usual(p))
+    groups = [p for p in alike(one_side(session).probes) if p.one.ruler == "whole" and p.one.part == "verify"]
+    contexts = Counter(in_order([p for p in groups if is_usual(p.one)]).column("context").tolist())
     for context, _ in sorted(contexts.items(), key=lambda each: (-each[1], each[0])):
         samples = whole_passes(_at(session, context), "verify")
         spans = {width: each.span() for width, each in samples.items()}
@@ -108,4 +113,5 @@ def in_full(session: Session, costs: CostsAlone, width: int) -> ScaledPass | Non
 
 
 def _at(session: Session, context: int) -> Session:
-    return replace(session, probes=tuple(p for p in session.probes if p.context == context))
+    probes = columns_of(session.probes, Probe)
+    return replace(session, probes=probes.taken(probes.column("context") == context))

@@ -10,14 +10,17 @@ from statistics import fmean
 
 from ..record.records import Probe
 from ..record.session import Session
+from .alike_probes import alike, in_order
 from .cliffs import Bump, Cliff, Staircase, difference, staircase
 from .economics import round_in_decode_steps
 from .event_rows import plain_ns
 from .manners import Manners, loop_manner
 from .numbers import MS, Number, number
 from .shown import ShownPasses, shown_passes
+from .sided import one_side
 from .spans import Pipelined, Span, Synchronous
 from .statistics import Interval, median_and_mad, ratio_of_intervals, t_interval
+from .visits import switch_of
 
 FEWEST_PROBES = 3
 
@@ -44,13 +47,15 @@ class CurvePoint:
 class VerifyCurve:
     """The points at one context in order of width, with cliffs and bumps; costs are in ms.
 
-    `contexts` are the least and the most positions that the cache held. `decode` is T_decode, pipelined.
+    `contexts` are the least and the most positions that the cache held. `decode` is T_decode, pipelined. `side` says
+    which side of a start of quantised keys and values they are of.
     """
 
     contexts: tuple[int, int]
     points: tuple[CurvePoint, ...]
     stairs: Staircase
     decode: Number | None
+    side: str = ""
 
     @property
     def cliffs(self) -> tuple[Cliff, ...]:
@@ -64,9 +69,10 @@ class VerifyCurve:
 
     @property
     def left_out(self) -> str:
-        """How many passes were left out and where, as a sentence; empty for none."""
+        """How many passes were left out and where, in words; empty for none."""
         where = [f"{p.left_out} at n = {p.width}" for p in self.points if p.left_out]
-        return f"Interrupted passes, far off the others, are left out: {', '.join(where)}." if where else ""
+        sentences = [f"Interrupted passes, far off the others, are left out: {', '.join(where)}."] if where else []
+        return " ".join([*([self.side] if self.side else []), *sentences])
 
     def between(self, width: int) -> Interval:
         """T_verify in ms at a width, on a straight line where nothing jumps; SpecviewError where something might."""
@@ -93,7 +99,8 @@ def pooled_curve(session: Session) -> VerifyCurve | None:
 def _passes(session: Session) -> list[Probe]:
     """Passes as the session's drafting makes and reads them; in one go and greedily where nothing was drafted."""
     manner, manners = loop_manner(session), Manners(session)
-    passes = (p for p in session.probes if p.ruler == "whole" and p.part == "verify" and not p.pipelined)
+    groups = [(each, each.one) for each in alike(one_side(session).probes)]
+    passes = in_order([p for p, one in groups if one.ruler == "whole" and one.part == "verify" and not one.pipelined])
     return [p for p in passes if manners.of(p) == manner]
 
 
@@ -102,7 +109,7 @@ def _curve(session: Session, probes: Sequence[Probe]) -> VerifyCurve | None:
     timed = {width: found for width, passes in shown.items() if (found := _timed(passes)) is not None}
     if 1 not in timed or len(timed) < 2:
         return None
-    decode = number(plain_ns(session.steps))
+    decode = number(plain_ns(one_side(session).steps))
     points = [CurvePoint(width=1, ms=timed[1], ratio=_one(timed[1].mean), left_out=shown[1].left_out)]
     for (a, narrow), (b, wide) in pairwise(timed.items()):
         marginal = difference(wide.mean, narrow.mean, b - a)
@@ -117,12 +124,13 @@ def _curve(session: Session, probes: Sequence[Probe]) -> VerifyCurve | None:
                 marginal_steps=None if decode is None else _in_steps(marginal, decode.mean),
             )
         )
-    contexts = [p.context for p in probes]
+    contexts, switch = [p.context for p in probes], switch_of(session)
     return VerifyCurve(
         contexts=(min(contexts), max(contexts)),
         points=tuple(points),
         stairs=staircase({width: found.mean for width, found in timed.items()}),
         decode=decode,
+        side="" if switch is None else switch.sentence,
     )
 
 

@@ -15,6 +15,7 @@ from typing import TypeVar
 from ...engine.errors import SpecviewError
 from . import acceptance as plain
 from .acceptance import AcceptanceKind, AcceptanceRule, alpha_from_tokens, cumulative_from_alpha
+from .counted import counted
 from .economics import (
     RoundCosts,
     break_even_acceptance,
@@ -261,7 +262,9 @@ def _cumulative(given: AnyAcceptance, k: int | None) -> tuple[float, ...]:
 
 def _checked_length(positions: Sequence[float], k: int | None) -> int:
     if k is not None and k > len(positions):
-        raise SpecviewError(f"Acceptance is known for {len(positions)} positions, not for {k}; count the others.")
+        raise SpecviewError(
+            f"Acceptance is known for {counted(len(positions), 'position')}, not for {k}; count the others."
+        )
     return len(positions) if k is None else k
 
 

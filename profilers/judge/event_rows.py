@@ -1,4 +1,4 @@
-"""Rounds and steps of a session as rows of columns, so that a million of them are summed without being made."""
+"""Events of a session as rows of columns, so that a million of them are summed without being made."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ from typing import Any, Generic, TypeVar, cast, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from ..record.columns import NOT_THERE, Kept, RecordColumns
-from ..record.records import Round, Step
+from ..record.columns import Kept
+from ..record.gathered import RecordColumns
+from ..record.growing import NOT_THERE, Ragged
+from ..record.records import Probe, Round, Step
 from .statistics import Values
 
-E = TypeVar("E", bound=Round | Step)
+E = TypeVar("E", bound=Round | Step | Probe)
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
@@ -45,7 +47,7 @@ class Ns(Sequence[int]):
         return iter(self.array.tolist())
 
     def __eq__(self, other: object) -> bool:
-        return tuple(self) == tuple(other) if isinstance(other, Ns | tuple) else NotImplemented
+        return tuple(self) == tuple(other) if isinstance(other, Ns | tuple | list) else NotImplemented
 
     def __hash__(self) -> int:
         return hash(tuple(self))
@@ -66,14 +68,18 @@ class Rows(Sequence[E], Generic[E]):
         """Where these events stand among all."""
         return self._order[self._start : self._stop]
 
-    def column(self, name: str) -> Ints:
-        """One field of each; -1 for None, 1 for true."""
-        values: Ints = self._events.column(name)[self.places].astype(np.int64)
-        return values
+    def column(self, name: str) -> NDArray[Any]:
+        """One field of each; -1 for None (NaN among floats), 1 for true."""
+        values: NDArray[Any] = self._events.column(name)[self.places]
+        return values if values.dtype.kind == "f" else values.astype(np.int64)
+
+    def lists(self, name: str) -> Ragged:
+        """One field of each that is a list of times."""
+        return self._events.lists(name, self.places)
 
     @property
     def cls(self) -> type[E]:
-        """Whether these are rounds or steps."""
+        """Whether these are rounds, steps or probes."""
         return self._events.cls
 
     def where(self, flags: Flags) -> Rows[E]:
@@ -87,10 +93,10 @@ class Rows(Sequence[E], Generic[E]):
     def __getitem__(self, index: int) -> E: ...
 
     @overload
-    def __getitem__(self, index: slice) -> Rows[E]: ...
+    def __getitem__(self, index: slice | NDArray[np.intp]) -> Rows[E]: ...
 
-    def __getitem__(self, index: int | slice) -> E | Rows[E]:
-        if isinstance(index, slice):
+    def __getitem__(self, index: int | slice | NDArray[np.intp]) -> E | Rows[E]:
+        if isinstance(index, slice | np.ndarray):
             return Rows(self._events, self.places[index])
         return self._events[int(self.places[index])]
 
@@ -132,14 +138,14 @@ def cls_of(events: Sequence[Round] | Sequence[Step]) -> type[Round] | type[Step]
 
 def joined(groups: Iterable[Sequence[E]]) -> Sequence[E]:
     """Groups of events one after the other; the groups of one session stay columns."""
-    every = list(groups)
+    every = [group for group in groups if len(group)]
     if every and all(isinstance(group, Rows) for group in every):
         first, *others = cast("list[Rows[E]]", every)
         return first.together(others)
     return [event for group in every for event in group]
 
 
-def column_of(events: Sequence[Round] | Sequence[Step], name: str) -> NDArray[Any]:
+def column_of(events: Sequence[E], name: str) -> NDArray[Any]:
     """One field of each event; -1 for None, 1 for true."""
     if isinstance(events, Rows):
         return events.column(name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
@@ -10,14 +11,16 @@ import numpy as np
 
 from ..record.records import Demand, Step
 from ..record.session import Session
+from .alike_probes import alike, at_contexts, times_of
 from .ceilings import Rate
 from .economics import expected_experts, round_in_decode_steps
-from .event_rows import Rows, columns_of
+from .event_rows import Ns, Rows, columns_of
 from .floors import ENGINE_STATE, Floors, NoFloor, floors_of, nearest, place_of_demand, routed
 from .least import Least, StateMoves, total
 from .places import NOT_QUEUED, Place, block_probes
 from .places_timed import PlacesTimed, Scale, as_built, places_timed
 from .readings import pipelined_steps, samples
+from .sided import one_side
 from .spans import Pipelined, Ruler, Span, Synchronous
 
 
@@ -136,7 +139,8 @@ def floor_table(
     width = width or _timed_width(session)
     contexts = sorted({d.context for d in session.demands})
     narrow, wide = (
-        [p for p in block_probes(session, n) if nearest(contexts, p.context) == floors.context] for n in (1, width)
+        at_contexts(block_probes(session, n), lambda each: nearest(contexts, each) == floors.context)
+        for n in (1, width)
     )
     needed = {(d.category, d.block) for d in floors.demands if d.category != NOT_QUEUED}
     timed = places_timed(narrow, wide, needed, layer_scale)
@@ -170,14 +174,16 @@ def floor_table(
 
 def pipelined_decode(session: Session) -> Span[Pipelined] | None:
     """T_decode: plain pipelined steps that count, else pipelined whole-graph probes of one position."""
+    session = one_side(session)
     known = columns_of(session.steps, Step)
     counted = np.flatnonzero((known.column("warm_up") == 0) & (known.column("step_ns") > 0))
     steps = pipelined_steps(Rows(known, counted))
     span = None if steps is None else steps.span()
     if span is not None:
         return span
-    probes = [p for p in session.probes if p.ruler == "whole" and p.pipelined and p.width == 1 and p.part != "draft"]
-    return samples([ns for p in probes for ns in p.samples_ns or () if ns > 0], Pipelined).span()
+    probes = [(p, p.one) for p in alike(session.probes) if p.one.ruler == "whole" and p.one.pipelined]
+    timed = times_of([p for p, one in probes if one.width == 1 and one.part != "draft"]).array
+    return samples(Ns(timed[timed > 0]), Pipelined).span()
 
 
 def _category_row(floors: Floors, width: int, demands: Sequence[Demand], timed: PlacesTimed | None) -> FloorRow:
@@ -247,8 +253,11 @@ def _experts(floors: Floors, demands: Sequence[Demand], width: int) -> ExpertFlo
 
 def _timed_width(session: Session) -> int:
     """The width above one that most blocks were timed at; 2 where none was."""
-    widths = [p.width for p in session.probes if p.ruler != "whole" and p.part == "verify" and p.width > 1]
-    return max(sorted(set(widths)), key=widths.count) if widths else 2
+    widths: Counter[int] = Counter()
+    for each in alike(session.probes):
+        if each.one.ruler != "whole" and each.one.part == "verify" and each.one.width > 1:
+            widths[each.one.width] += len(each.rows)
+    return max(sorted(widths), key=lambda width: widths[width]) if widths else 2
 
 
 def _most_avoidable(row: FloorRow) -> tuple[bool, float, str]:

@@ -8,11 +8,13 @@ from statistics import fmean
 
 from ..record.records import Demand
 from ..record.session import Session
+from .alike_probes import alike, in_order
 from .ceilings import Ceilings, ceilings_of
 from .least import Least, StateMoves, least_of, total
 from .places import Place
 from .places_timed import Scale, as_built
 from .routes import experts_touched
+from .sided import one_side
 
 ENGINE_STATE = StateMoves()
 
@@ -111,7 +113,7 @@ def nearest(contexts: Sequence[int], wanted: float | None) -> int:
 def _timed_context(session: Session) -> float | None:
     """Where blocks were timed on the mean, else where whole passes were; None without probes."""
     for blocks in (True, False):
-        found = [p.context for p in session.probes if (p.ruler != "whole") is blocks]
-        if found:
-            return fmean(found)
+        mine = [p for p in alike(one_side(session).probes) if (p.one.ruler != "whole") is blocks]
+        if mine:
+            return fmean(in_order(mine).column("context").tolist())
     return None

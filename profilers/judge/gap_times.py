@@ -9,14 +9,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..measure.census.costs import VIEWS
-from ..record.records import Calibration, Probe, Step
+from ..record.records import Calibration, Step
 from ..record.session import Session
-from .event_rows import in_ms, plain_ns
+from .alike_probes import Alike, alike, at_contexts, first_times, in_order, times_of
+from .event_rows import Ns, in_ms, plain_ns
 from .interruptions import uninterrupted
 from .manners import is_usual
 from .numbers import MS
 from .parts import Part, part_from, weighted_sum
-from .places import Place, is_hot, place_of, queueable
+from .places import Place, half_widths_of, is_hot, place_of, queueable, slopes_of
 from .remembered import remembered
 from .shown import at_one_context, shown_passes, shown_slopes
 
@@ -56,17 +57,27 @@ def gap_times(session: Session, width: int, context: int | None = None) -> GapTi
 def _gap_times(session: Session, width: int, context: int | None) -> GapTimes | None:
     if context is None:
         session = at_one_context(session)
-    here = [p for p in session.probes if context in (None, p.context) and p.part in ("decode", "verify")]
-    probes = [p for p in here if p.width == width]
-    whole = [p for p in probes if p.ruler == "whole" and p.part == "verify" and not p.pipelined and is_usual(p)]
+    here = [each for each in alike(session.probes) if each.one.part in ("decode", "verify")]
+    if context is not None:
+        here = list(at_contexts(here, lambda each: each == context))
+    probes = [(each, each.one) for each in here if each.one.width == width]
+    whole = [
+        each
+        for each, one in probes
+        if one.ruler == "whole" and one.part == "verify" and not one.pipelined and is_usual(one)
+    ]
     parts, passes, interrupted = _whole_times(whole)
-    queued, unqueued, fences = _blocks([p for p in probes if p.ruler != "whole" and p.category is not None])
+    queued, unqueued, fences = _blocks(
+        [each for each, one in probes if one.ruler != "whole" and one.category is not None]
+    )
     if not parts or queued is None or queued.mean <= 0:
         return None
     parts["queued"] = queued
     if unqueued is not None:
         parts["unqueued"] = unqueued
-    whole_queued = shown_slopes(p for p in probes if p.ruler == "queued" and p.category is None and p.block is None)
+    whole_queued = shown_slopes(
+        [each for each, one in probes if one.ruler == "queued" and one.category is None and one.block is None]
+    )
     if whole_queued:
         parts["queued pass"] = _slopes_part(whole_queued)
     for what in ("fence", "boundary"):
@@ -78,7 +89,7 @@ def _gap_times(session: Session, width: int, context: int | None) -> GapTimes | 
         parts,
         passes,
         interrupted,
-        _samples([v for p in whole for v in p.submit_ns or ()]),
+        _samples(times_of(whole, "submit_ns")),
         _pipelined(here, session.steps if context is None else ()) if width == 1 else None,
         fences,
         in_blocks,
@@ -86,7 +97,7 @@ def _gap_times(session: Session, width: int, context: int | None) -> GapTimes | 
     )
 
 
-def _whole_times(probes: Sequence[Probe]) -> tuple[dict[str, Part], int, int]:
+def _whole_times(probes: Sequence[Alike]) -> tuple[dict[str, Part], int, int]:
     """Build and evaluation of whole passes, how many passes, and how many more were interrupted."""
     shown = shown_passes(probes)
     totals = shown.totals_ns
@@ -104,55 +115,52 @@ def _samples(values_ns: Sequence[int]) -> Part | None:
     return part_from(values[uninterrupted(values)]) if len(values) >= 2 else None
 
 
-def _pipelined(probes: Sequence[Probe], steps: Sequence[Step]) -> Part | None:
+def _pipelined(probes: Sequence[Alike], steps: Sequence[Step]) -> Part | None:
     """Pipelined steps timed beside the passes, else those of the plain arm."""
-    beside = [v for p in probes if p.ruler == "whole" and p.pipelined and p.width == 1 for v in p.samples_ns or ()]
+    beside = times_of([p for p in probes if p.one.ruler == "whole" and p.one.pipelined and p.one.width == 1])
     return _samples(beside or plain_ns(steps))
 
 
-def _blocks(probes: Sequence[Probe]) -> tuple[Part | None, Part | None, int]:
+def _blocks(probes: Sequence[Alike]) -> tuple[Part | None, Part | None, int]:
     """Σ of the queued places, what only fences saw of containers (evaluation), and how many fences that took.
 
     There is no sum before every place that can be queued was: a sum of some would show a false gap.
     """
-    queued: dict[Place, list[Probe]] = {}
-    fenced: dict[Place, list[Probe]] = {}
-    for probe in shown_slopes(probes):
-        if probe.slope_ns is not None and probe.ruler == "queued":
-            queued.setdefault(place_of(probe), []).append(probe)
-        elif probe.samples_ns and probe.ruler == "fenced":
-            fenced.setdefault(place_of(probe), []).append(probe)
+    queued: dict[Place, list[Alike]] = {}
+    fenced: dict[Place, list[Alike]] = {}
+    for each in shown_slopes(probes):
+        if each.one.slope_ns is not None and each.one.ruler == "queued":
+            queued.setdefault(place_of(each.one), []).append(each)
+        elif each.one.samples_ns and each.one.ruler == "fenced":
+            fenced.setdefault(place_of(each.one), []).append(each)
     if not queued or queueable(probes) - set(queued):
         return None, None, 0
     total = weighted_sum([(1.0, _slopes_part(_cycled(each))) for each in queued.values()])
     left = [each for place, each in fenced.items() if place not in queued]
     unqueued = [(1.0, part) for each in left if (part := _fenced_part(each)) is not None]
-    return total, weighted_sum(unqueued) if unqueued else None, sum(each[0].layers or 1 for each in left)
+    return total, weighted_sum(unqueued) if unqueued else None, sum(each[0].one.layers or 1 for each in left)
 
 
-def _cycled(probes: Sequence[Probe]) -> list[Probe]:
+def _cycled(probes: Sequence[Alike]) -> Sequence[Alike]:
     """Copies that stayed at one layer are too fast where others went round all of them."""
-    return [p for p in probes if not is_hot(p)] or list(probes)
+    return [p for p in probes if not is_hot(p.one)] or probes
 
 
-def _slopes_part(probes: Sequence[Probe]) -> Part:
+def _slopes_part(probes: Sequence[Alike]) -> Part:
     """Mean over the slopes of one place, all its layers, in ms; its error is their own or their spread, if larger."""
-    values = [(p.slope_ns or 0.0) * (p.layers or 1) * MS for p in probes]
-    halves = [
-        ((p.slope_high_ns - p.slope_low_ns) / 2 * (p.layers or 1) * MS)
-        for p in probes
-        if p.slope_low_ns is not None and p.slope_high_ns is not None
-    ]
+    rows = in_order(probes)
+    values = np.nan_to_num(slopes_of(rows) * MS)
+    halves = half_widths_of(rows)
     n = len(values)
-    own = math.sqrt(math.fsum((half / 2) ** 2 for half in halves)) / n
+    own = math.sqrt(math.fsum((half / 2) ** 2 for half in halves[~np.isnan(halves)].tolist())) / n
     spread = part_from(values, serial=False).se if n > 1 else 0.0
-    return Part(math.fsum(values) / n, max(own, spread), 1 + SLOPE_FREEDOM * n)
+    return Part(math.fsum(values.tolist()) / n, max(own, spread), 1 + SLOPE_FREEDOM * n)
 
 
-def _fenced_part(probes: Sequence[Probe]) -> Part | None:
+def _fenced_part(probes: Sequence[Alike]) -> Part | None:
     """Evaluation of one place by fences, in ms; builds are in the wall's build already."""
-    values = [v for p in probes for v in p.eval_ns or p.samples_ns or ()]
-    return Part(values[0] * MS, 0.0, 2.0) if len(values) == 1 else _samples(values)
+    values = first_times(in_order(probes), "eval_ns", "samples_ns")
+    return Part(int(values[0]) * MS, 0.0, 2.0) if len(values) == 1 else _samples(Ns(values))
 
 
 def _calibrated(calibrations: Sequence[Calibration], what: str) -> Part | None:

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
+from ...engine.limits import LONGEST_DRAFT
 from ..record.records import Round
 from ..record.session import Session
 from .acceptance import cumulative_from_alpha
+from .event_rows import Rows, columns_of, mean, total
+from .sided import one_side
 from .statistics import Interval, effective_size, wilson
 from .visits import Setting, visits_of
 
 LEAST_ROUNDS = 20  # of a window: with fewer, an interval covers nearly everything
 MOST_WINDOWS = 32
 MOST_SHOWN = 2_000
+LAST_ROUNDS = 20_000  # that tell how alike neighbours are
 MS = 1e-6
 
 
@@ -92,19 +96,27 @@ def history_of(session: Session) -> History | None:
             for arm, run in visit.runs.items():
                 if arm in ("drafting", "split"):
                     by_run[run] = (arm, f"{visit.kind} {visit.prompt[:6]}", visit.setting)
-    kept = [r for r in session.rounds if not r.warm_up and r.run in by_run and 0 <= r.accepted <= r.drafted]
-    if not kept:
+    session = one_side(session)
+    kept = columns_of(session.rounds, Round)
+    runs, drafted, accepted = (kept.column(name) for name in ("run", "drafted", "accepted"))
+    counts = (kept.column("warm_up") == 0) & np.isin(runs, sorted(by_run))
+    counts &= (accepted <= drafted) & (drafted <= LONGEST_DRAFT)
+    if not counts.any():
         return None
-    setting = by_run[kept[-1].run][2]
-    rounds = [r for r in kept if by_run[r.run][2] == setting and r.drafted > 0 and r.round_ns > 0]
-    if not rounds:
+    setting = by_run[int(runs[np.flatnonzero(counts)[-1]])][2]
+    mine = sorted(number for number, each in by_run.items() if each[2] == setting)
+    places = np.flatnonzero(counts & np.isin(runs, mine) & (drafted > 0) & (kept.column("round_ns") > 0))
+    if not places.size:
         return None
-    rounds.sort(key=lambda r: r.t_ns)
-    free = [r for r in rounds if by_run[r.run][0] == "drafting"] or rounds  # split rounds go over the same text again
+    rounds = Rows(kept, places[np.argsort(kept.column("t_ns")[places], kind="stable")])
+    drafting = [number for number in mine if by_run[number][0] == "drafting"]
+    free = rounds.where(np.isin(rounds.column("run"), drafting))
+    free = free if len(free) else rounds  # split rounds go over the same text again
     effective = _effective_fraction(free)
     alpha = _acceptance(free, effective)
     first = max(0, len(rounds) - MOST_SHOWN)
-    times = [r.t_ns for r in free]
+    shown = rounds[first:]
+    counted = np.searchsorted(free.column("t_ns"), shown.column("t_ns"), side="left").tolist()
     return History(
         setting=setting,
         count=len(rounds),
@@ -112,34 +124,34 @@ def history_of(session: Session) -> History | None:
         lengths=_lengths(free, alpha.estimate, effective),
         windows=_windows(free, effective),
         rounds=tuple(
-            _one(first + i, bisect_left(times, r.t_ns), r, *by_run[r.run][:2]) for i, r in enumerate(rounds[first:])
+            _one(first + i, before, r, *by_run[r.run][:2])
+            for i, (before, r) in enumerate(zip(counted, shown, strict=True))
         ),
     )
 
 
-def _effective_fraction(rounds: Sequence[Round]) -> float:
+def _effective_fraction(rounds: Rows[Round]) -> float:
     """How much of a round's news neighbouring rounds leave: they read the same text."""
-    series = [r.accepted / r.drafted for r in rounds[-20_000:]]
-    if len(series) < 2 or len(set(series)) < 2:
+    last = rounds[-LAST_ROUNDS:]
+    series = last.column("accepted") / last.column("drafted")
+    if len(series) < 2 or (series == series[0]).all():
         return 1.0
     return min(1.0, effective_size(series) / len(series))
 
 
-def _acceptance(rounds: Iterable[Round], effective: float) -> Interval:
+def _acceptance(rounds: Rows[Round], effective: float) -> Interval:
     """Conditional acceptance pooled over positions: tokens kept ÷ positions reached."""
-    kept = reached = 0
-    for r in rounds:
-        kept += r.accepted
-        reached += min(r.accepted + 1, r.drafted)
+    accepted, drafted = rounds.column("accepted"), rounds.column("drafted")
+    kept = total(accepted)
+    reached = kept + int((accepted < drafted).sum())
     return wilson(kept, reached, effective=max(1.0, reached * effective))
 
 
-def _lengths(rounds: Sequence[Round], alpha: float, effective: float) -> tuple[LengthCount, ...]:
-    longest = max(r.drafted for r in rounds)
-    counts = [0] * (max(r.accepted for r in rounds) + 1)
-    for r in rounds:
-        counts[r.accepted] += 1
-    alike = all(r.drafted == longest for r in rounds)
+def _lengths(rounds: Rows[Round], alpha: float, effective: float) -> tuple[LengthCount, ...]:
+    drafted = rounds.column("drafted")
+    longest = int(drafted.max())
+    counts = np.bincount(rounds.column("accepted")).tolist()
+    alike = bool((drafted == longest).all())
     at_least = (1.0, *cumulative_from_alpha(alpha, longest), 0.0) if alike else ()
     return tuple(
         LengthCount(
@@ -152,7 +164,7 @@ def _lengths(rounds: Sequence[Round], alpha: float, effective: float) -> tuple[L
     )
 
 
-def _windows(rounds: Sequence[Round], effective: float) -> tuple[Window, ...]:
+def _windows(rounds: Rows[Round], effective: float) -> tuple[Window, ...]:
     each = max(LEAST_ROUNDS, math.ceil(len(rounds) / MOST_WINDOWS))
     starts = list(range(0, len(rounds), each))
     if len(starts) > 1 and len(rounds) - starts[-1] < LEAST_ROUNDS:
@@ -165,9 +177,9 @@ def _windows(rounds: Sequence[Round], effective: float) -> tuple[Window, ...]:
                 first=start,
                 last=end - 1,
                 acceptance=_acceptance(window, effective),
-                tokens_per_round=1 + sum(r.accepted for r in window) / len(window),
-                round_ms=sum(r.round_ns for r in window) / len(window) * MS,
-                prompts=len({r.run for r in window}),
+                tokens_per_round=1 + mean(window.column("accepted")),
+                round_ms=mean(window.column("round_ns")) * MS,
+                prompts=np.unique(window.column("run")).size,
             )
         )
     return tuple(found)

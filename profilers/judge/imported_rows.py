@@ -6,6 +6,7 @@ from ..record.session import Session
 from .acceptance import AcceptanceKind
 from .appraisal.cautions import CAUTIONS
 from .cost_rows import cost_rows, guard_rows
+from .counted import counted
 from .imported import ImportedVerdict, Speed
 from .imported_acceptance import KnownAcceptance
 from .ledger_rows import Division, GroupName, LedgerRow, LedgerSheet, Source, in_order, of_interval
@@ -63,7 +64,7 @@ def title_of(found: ImportedVerdict) -> str:
 def _speed_row(group: GroupName, name: str, speed: Speed | None, derived: bool) -> list[LedgerRow]:
     if speed is None:
         return []
-    said = "As given, not measured here." if speed.given else f"Over {speed.n} window{'' if speed.n == 1 else 's'}."
+    said = "As given, not measured here." if speed.given else f"Over {counted(speed.n, 'window')}."
     return [
         LedgerRow(
             group=group, name=name, value=speed.tokens_per_second, unit="tok/s",
@@ -133,7 +134,8 @@ def _round(found: ImportedVerdict) -> list[LedgerRow]:
             LedgerRow(
                 group="round", name=f"{part.name}, by the engine", value=part.ms, unit="ms", n=part.rounds,
                 ruler="engine's clock", source="imported",
-                remark=f"Mean over {part.rounds} rounds.{' Derived by the importer.' if part.derived else ''}",
+                remark=f"Mean over {counted(part.rounds, 'round')}."
+                f"{' Derived by the importer.' if part.derived else ''}",
             )
         )  # fmt: skip
     for name, field, unit, said in (
@@ -183,7 +185,7 @@ def _of_kind(known: KnownAcceptance, found: ImportedVerdict) -> list[LedgerRow]:
         return []  # the one α says as much
     said = [
         "One α at every position is assumed." if known.inferred and known.kind in SYMBOLS else "",
-        f"{found.accepted} of {found.drafted} drafts."
+        f"{found.accepted:,} of {found.drafted:,} drafts."
         if known.kind is AcceptanceKind.PER_DRAFT and known.interval is not None
         else "",
         found.manner.rule or "",

@@ -24,7 +24,7 @@ from .readings import Measured, Samples, measured_by_width, pipelined_steps, wai
 from .spans import Pipelined, Ruler, Span, Synchronous, ratio
 from .statistics import Interval, live_interval, rounds_still_needed
 from .verdict import Verdict, VerdictFacts, judge
-from .visits import Segment, Setting, Visit, log_ratio, settings_of, tokens_per_ns, visits_of
+from .visits import Segment, Setting, Visit, log_ratio, settings_of, switch_of, tokens_per_ns, visits_of
 
 __all__ = ["Ledger", "Number", "ledger_of", "undecided_kinds"]
 
@@ -141,6 +141,7 @@ def ledger_of(session: Session, setting: Setting | None = None) -> Ledger:
         rules=(setting.rule,),
         decode_ruler=Ruler.SYNCHRONOUS if baseline is None else Ruler.PIPELINED,
         output_bugs=0 if output is None else output.bugs,
+        switch=switch_of(session),
     )
     k = setting.k
     return Ledger(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ...engine.errors import SpecviewError
 from ..record.session import Session
+from .alike_probes import alike
 from .cost_rows import cost_rows, guard_rows
 from .experiments import experiment_rows
 from .imported import ImportedVerdict, imported_verdicts
@@ -57,7 +58,7 @@ def ledger_sheets(
 
 def _survey_sheet(session: Session, why_not: str) -> LedgerSheet:
     source: Source = "measured" if session.header.source is None else "imported"
-    widths = sorted({p.width for p in session.probes if p.part in ("decode", "verify")})[:16]
+    widths = sorted({p.one.width for p in alike(session.probes) if p.one.part in ("decode", "verify")})[:16]
     rows = [*cost_rows(session, widths or [1], source), *_experiments(session), *guard_rows(session)]
     told = NO_ROUNDS if rows else NOTHING
     if why_not and (session.rounds or session.steps):

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+import numpy as np
+
+from ..record.growing import NOT_THERE
 from ..record.session import Session
-from .event_rows import Ns, in_ms
+from .alike_probes import Alike, alike, times_of
+from .event_rows import Flags, Ns, in_ms
 from .manners import Manner, Manners, is_usual
 from .parts import part_from
+from .sided import one_side
 from .statistics import Interval, Spread, median_and_mad
 
 MS = 1e-6
@@ -43,18 +48,33 @@ def numbers(by_width: Mapping[int, Sequence[int]]) -> dict[int, Number]:
 
 def whole_probes(
     session: Session, what: str, runs: set[int] | None = None, manner: Manner | None = None
-) -> dict[int, list[int]]:
+) -> dict[int, Ns]:
     """Synchronous whole-graph samples in ns by width; of some runs only, where the drafter matters.
 
     Verify passes are those of one manner; None takes passes in one go that choose greedily, as blocks are timed in.
     """
-    found: dict[int, list[int]] = {}
+    groups: dict[int, list[Alike]] = {}
     manners = Manners(session)
-    for probe in session.probes:
-        if probe.ruler != "whole" or probe.part != what or probe.pipelined:
+    for each in alike(one_side(session).probes):
+        one = each.one
+        if one.ruler != "whole" or one.part != what or one.pipelined:
             continue
-        if what == "verify" and not (is_usual(probe) if manner is None else manners.of(probe) == manner):
+        if what == "verify" and manner is None and not is_usual(one):
             continue
-        if runs is None or probe.run in runs or probe.run is None:
-            found.setdefault(probe.width, []).extend(ns for ns in probe.samples_ns or () if ns > 0)
-    return found
+        counted = each.where(_counts(each, what, runs, manner, manners))
+        if len(counted.rows):
+            groups.setdefault(one.width, []).append(counted)
+    found = {width: times_of(mine).array for width, mine in groups.items()}
+    return {width: Ns(values[values > 0]) for width, values in found.items()}
+
+
+def _counts(each: Alike, what: str, runs: set[int] | None, manner: Manner | None, manners: Manners) -> Flags:
+    """Which probes of a group are of wanted runs and made in a wanted manner."""
+    of_run = each.rows.column("run")
+    known, numbers = np.unique(of_run, return_inverse=True)
+    wanted = []
+    for number in known.tolist():
+        run = None if number == NOT_THERE else number
+        alike_run = what != "verify" or manner is None or manners.of(replace(each.one, run=run)) == manner
+        wanted.append(alike_run and (runs is None or run is None or run in runs))
+    return np.array(wanted, bool)[numbers]

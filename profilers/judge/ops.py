@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ..record.session import Session
+from .alike_probes import alike, at_contexts
 from .amortisation import AmortisationRow, amortisation_of
 from .census_table import CensusLine, CensusTotals, census_totals, census_widths, lines_by_block, lines_by_primitive
 from .floor import FloorRow, FloorTable, floor_table
@@ -83,13 +84,14 @@ class OpsTable:
 
 def ops_widths(session: Session) -> tuple[int, ...]:
     """The widths of more than one position that something of a pass is known at, a census or blocks timed."""
-    timed = {p.width for p in session.probes if p.category is not None and p.part == "verify"}
+    known = [p.one for p in alike(session.probes)]
+    timed = {one.width for one in known if one.category is not None and one.part == "verify"}
     return tuple(sorted(width for width in {*census_widths(session), *timed} if width > 1))
 
 
 def ops_table(session: Session, width: int | None = None) -> OpsTable | None:
     """The table at `width` positions, or at the width above one that is known best; None where nothing is known."""
-    if not session.census and not any(p.category is not None for p in session.probes):
+    if not session.census and not any(p.one.category is not None for p in alike(session.probes)):
         return None
     scale = scale_in_full(session)
     floor = floor_table(session, width, layer_scale=scale)
@@ -129,10 +131,12 @@ def ops_table(session: Session, width: int | None = None) -> OpsTable | None:
 def _timed(session: Session, width: int, floors: Floors | NoFloor, scale: Scale) -> PlacesTimed:
     """Both sides by one ruler where they can be had, else what the queued ruler timed of decode so far."""
     narrow, wide = block_probes(session, 1), block_probes(session, width)
-    needed = {(p.category or "", p.block or "") for p in narrow if p.category != NOT_QUEUED}
+    needed = {(p.one.category or "", p.one.block or "") for p in narrow if p.one.category != NOT_QUEUED}
     if isinstance(floors, Floors):
         contexts = sorted({d.context for d in session.demands})
-        narrow, wide = ([p for p in side if nearest(contexts, p.context) == floors.context] for side in (narrow, wide))
+        narrow, wide = (
+            at_contexts(side, lambda each: nearest(contexts, each) == floors.context) for side in (narrow, wide)
+        )
         needed = {(d.category, d.block) for d in floors.demands if d.category != NOT_QUEUED}
     found = places_timed(narrow, wide, needed, scale)
     if found is not None:

@@ -7,16 +7,21 @@ shared expert are all MoE), and older sessions name no detail: sums by category 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from collections.abc import Sequence
 from statistics import NormalDist, fmean
 from typing import Literal, NamedTuple
 
+import numpy as np
+
 from ..record.records import Probe
 from ..record.session import Session
+from .alike_probes import Alike, Probes, alike, in_order, layers_of, times_of
+from .event_rows import Rows, in_ms, totals_by_group
 from .numbers import MS
 from .parts import part_from
+from .sided import one_side
 from .spans import Fenced, Queued, Span, combined
+from .statistics import Floats, Values
 
 NOT_QUEUED = "misc"  # what containers do between their blocks has no copies to queue
 Arrangement = Literal["cycled", "hot"]
@@ -34,28 +39,26 @@ class Place(NamedTuple):
     block: str
 
 
-def block_probes(session: Session, width: int) -> list[Probe]:
+def block_probes(session: Session, width: int) -> tuple[Alike, ...]:
     """The block timings of target passes at a width."""
-    return [
-        p
-        for p in session.probes
-        if p.category is not None and p.ruler != "whole" and p.width == width and p.part in ("decode", "verify")
-    ]
+    return tuple(
+        each
+        for each in alike(one_side(session).probes)
+        if each.one.category is not None
+        and each.one.ruler != "whole"
+        and each.one.width == width
+        and each.one.part in ("decode", "verify")
+    )
 
 
 def place_of(probe: Probe) -> Place:
     """The place a block probe stands for."""
-    return _place(probe.category or "", probe.detail, probe.block or "")
+    return Place(probe.category or "", probe.detail, probe.block or "")
 
 
-@lru_cache(maxsize=4096)  # a long session asks this for a million probes of some twenty places
-def _place(category: str, detail: str | None, block: str) -> Place:
-    return Place(category, detail, block)
-
-
-def queueable(probes: Iterable[Probe]) -> set[Place]:
+def queueable(probes: Probes) -> set[Place]:
     """The places a queued sum must hold: all that any ruler saw, but for what cannot be queued."""
-    known = {(place_of(p), p.ruler) for p in probes}
+    known = {(place_of(each.one), each.one.ruler) for each in alike(probes)}
     return {place for place, ruler in known if place.category != NOT_QUEUED or ruler == "queued"}
 
 
@@ -72,26 +75,35 @@ def counts_as(probe: Probe, arrangement: Arrangement) -> bool:
     return probe.slope_ns is not None and (only or is_hot(probe) == (arrangement == "hot"))
 
 
-def queued_places(probes: Iterable[Probe], arrangement: Arrangement) -> dict[Place, Span[Queued]]:
+def queued_places(probes: Probes, arrangement: Arrangement) -> dict[Place, Span[Queued]]:
     """Each place by slope, all its layers together."""
-    by_place: dict[Place, list[Probe]] = {}
-    for probe in probes:
-        if probe.ruler == "queued" and counts_as(probe, arrangement):
-            by_place.setdefault(place_of(probe), []).append(probe)
-    return {place: _slopes(each) for place, each in by_place.items()}
+    by_place: dict[Place, list[Alike]] = {}
+    for each in alike(probes):
+        if each.one.ruler == "queued" and counts_as(each.one, arrangement):
+            by_place.setdefault(place_of(each.one), []).append(each)
+    return {place: _slopes(in_order(groups)) for place, groups in by_place.items()}
 
 
-def _slopes(probes: Sequence[Probe]) -> Span[Queued]:
+def slopes_of(rows: Rows[Probe]) -> Floats:
+    """The slope of each, all its layers together, in ns; NaN where there is none."""
+    with np.errstate(over="ignore"):  # a file may hold any number; infinite is what it comes to
+        found: Floats = rows.column("slope_ns") * layers_of(rows)
+    return found
+
+
+def half_widths_of(rows: Rows[Probe]) -> Floats:
+    """Half the interval of each slope, all its layers together, in ms; NaN where there is none."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        halves: Floats = (rows.column("slope_high_ns") - rows.column("slope_low_ns")) / 2 * layers_of(rows) * MS
+    return halves
+
+
+def _slopes(rows: Rows[Probe]) -> Span[Queued]:
     """Mean over the slopes of one place, all its layers: with their own intervals or their spread, if wider."""
-    values = [(p.slope_ns or 0.0) * (p.layers or 1) * MS for p in probes]
-    halves = [
-        math.nan
-        if p.slope_low_ns is None or p.slope_high_ns is None
-        else (p.slope_high_ns - p.slope_low_ns) / 2 * (p.layers or 1) * MS
-        for p in probes
-    ]
-    se = math.hypot(*halves) / len(halves) / NORMAL_95
-    own = Span(fmean(values), Queued, se, SLOPE_VALUES)
+    values = slopes_of(rows) * MS
+    halves = half_widths_of(rows)
+    se = math.hypot(*halves.tolist()) / len(halves) / NORMAL_95
+    own = Span(fmean(values.tolist()), Queued, se, SLOPE_VALUES)
     if len(values) < LEAST_REPEATS:
         return own
     part = part_from(values)
@@ -101,38 +113,60 @@ def _slopes(probes: Sequence[Probe]) -> Span[Queued]:
     return spread if wider else own
 
 
-def fenced_places(probes: Iterable[Probe]) -> dict[Place, Span[Fenced]]:
+def fenced_places(probes: Probes) -> dict[Place, Span[Fenced]]:
     """Each place between fences, all its layers together; layers that were timed singly add up."""
-    values: dict[Place, dict[int | None, list[float]]] = {}
-    for probe in probes:
-        if probe.ruler == "fenced" and probe.samples_ns:
-            own = values.setdefault(place_of(probe), {}).setdefault(probe.layer, [])
-            own.extend(v * MS for v in probe.samples_ns)
-    return {place: combined([(1.0, _fenced(v)) for v in layers.values()]) for place, layers in values.items()}
+    by_place: dict[Place, dict[int | None, list[Alike]]] = {}
+    for each in _fenced_with_samples(probes):
+        by_place.setdefault(place_of(each.one), {}).setdefault(each.one.layer, []).append(each)
+    return {
+        place: combined([(1.0, _fenced(in_ms(times_of(groups)))) for groups in layers.values()])
+        for place, layers in by_place.items()
+    }
 
 
-def fenced_sum(probes: Iterable[Probe]) -> Span[Fenced] | None:
+def fenced_sum(probes: Probes) -> Span[Fenced] | None:
     """Σ over the places; its error is that of whole passes where passes can be told apart, else places are independent.
 
     A fenced pass leaves one record a place, all at one time.
     """
-    mine = [p for p in probes if p.ruler == "fenced" and p.samples_ns]
+    mine = _fenced_with_samples(probes)
     if not mine:
         return None
-    keys = {(place_of(p), p.layer) for p in mine}
-    passes: dict[int, list[Probe]] = {}
-    for probe in mine:
-        passes.setdefault(probe.t_ns, []).append(probe)
-    complete = [
-        each for each in passes.values() if len(each) == len(keys) == len({(place_of(p), p.layer) for p in each})
-    ]
-    if len(complete) > 1 and len(keys) > 1:
-        return _fenced([sum(fmean(p.samples_ns or ()) for p in each) * MS for each in complete])
+    passes = _whole_sums(mine)
+    if len(passes) > 1:
+        return _fenced(np.array(passes) * MS)
     return combined([(1.0, span) for span in fenced_places(mine).values()])
 
 
-def _fenced(values: Sequence[float]) -> Span[Fenced]:
+def _fenced_with_samples(probes: Probes) -> tuple[Alike, ...]:
+    return tuple(each for each in alike(probes) if each.one.ruler == "fenced" and each.one.samples_ns)
+
+
+def _whole_sums(groups: Sequence[Alike]) -> list[float]:
+    """The sums of the fenced passes that have every place once, in ns; none where there is only one place."""
+    number_by_key: dict[tuple[Place, int | None], int] = {}
+    keys = [number_by_key.setdefault((place_of(g.one), g.one.layer), len(number_by_key)) for g in groups]
+    width = len(number_by_key)
+    if width < 2:
+        return []
+    rows = in_order(groups)
+    turn = np.argsort(np.concatenate([g.rows.places for g in groups]))
+    key_by_row = np.repeat(keys, [len(g.rows) for g in groups])[turn]
+    samples = rows.lists("samples_ns")
+    means = np.array(totals_by_group(samples.values, samples.starts), np.float64) / samples.lengths
+    _, firsts, passes, sizes = np.unique(
+        rows.column("t_ns"), return_index=True, return_inverse=True, return_counts=True
+    )
+    by_pass = np.argsort(passes, kind="stable")
+    by_pass = by_pass[sizes[passes[by_pass]] == width].reshape(-1, width)
+    whole = (np.sort(key_by_row[by_pass], axis=1) == np.arange(width)).all(axis=1)
+    sums = [sum(each) for each in means[by_pass[whole]].tolist()]
+    starts = firsts[passes[by_pass[whole][:, 0]]]
+    return [sums[at] for at in np.argsort(starts).tolist()]
+
+
+def _fenced(values: Values) -> Span[Fenced]:
     if len(values) < 2:
-        return Span(values[0], Fenced)
+        return Span(float(values[0]), Fenced)
     part = part_from(values)
     return Span(part.mean, Fenced, part.se, part.n)

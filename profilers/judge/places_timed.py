@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from ..record.records import Probe
 from ..record.session import Session
+from .alike_probes import Probes
 from .extrapolation import extrapolation
 from .places import Place, fenced_places, queued_places
 from .spans import Ruler
@@ -36,7 +36,7 @@ class PlacesTimed:
 
 
 def places_timed(
-    decode: Sequence[Probe], verify: Sequence[Probe], needed: Iterable[tuple[str, str]], scale: Scale = as_built
+    decode: Probes, verify: Probes, needed: Iterable[tuple[str, str]], scale: Scale = as_built
 ) -> PlacesTimed | None:
     """By the queued ruler if it timed all `needed` (category, place name) on both sides, else by the fenced one.
 
@@ -52,11 +52,11 @@ def places_timed(
     return fenced if fenced.decode and fenced.verify else None
 
 
-def _queued(probes: Sequence[Probe], scale: Scale) -> dict[Place, float]:
+def _queued(probes: Probes, scale: Scale) -> dict[Place, float]:
     """Copies that stayed at one layer count only where none went round all layers, because they are too fast."""
     spans = {**queued_places(probes, "hot"), **queued_places(probes, "cycled")}
     return {place: span.ms * scale(place) for place, span in spans.items()}
 
 
-def _fenced(probes: Sequence[Probe], scale: Scale) -> dict[Place, float]:
+def _fenced(probes: Probes, scale: Scale) -> dict[Place, float]:
     return {place: span.ms * scale(place) for place, span in fenced_places(probes).items()}

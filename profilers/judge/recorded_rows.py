@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..record.session import Session
 from .cost_rows import cost_rows, guard_rows
+from .counted import counted
 from .ledger import Ledger
 from .ledger_rows import Division, LedgerRow, LedgerSheet, Source, in_order, of_interval, row_of
 from .statistics import Interval
@@ -118,14 +119,14 @@ def _acceptance(ledger: Ledger, source: Source) -> list[LedgerRow]:
         return []
     rows = of_interval(
         "acceptance", "E, tokens per round", counts.tokens_per_round, "tokens", source=source,
-        remark=f"Accepted + 1, mean over {counts.rounds} rounds; at most {ledger.setting.k + 1}. {rule}.",
+        remark=f"Accepted + 1, mean over {counted(counts.rounds, 'round')}; at most {ledger.setting.k + 1}. {rule}.",
     )  # fmt: skip
     rows += of_interval(
         "acceptance", "mean accepted", counts.mean_accepted, "tokens", kind="mean accepted", source=source, remark=rule
     )
     rows += of_interval(
         "acceptance", "p", counts.per_draft, "", kind="per draft", source=source, n=counts.drafted,
-        remark=f"{counts.accepted} of {counts.drafted} drafts. {rule}.",
+        remark=f"{counts.accepted:,} of {counts.drafted:,} drafts. {rule}.",
     )  # fmt: skip
     for i, (conditional, reached) in enumerate(zip(counts.conditional, counts.reached, strict=True), start=1):
         rows += of_interval(
@@ -207,7 +208,10 @@ def _findings(ledger: Ledger) -> list[LedgerRow]:
         )  # fmt: skip
     if ledger.output is not None:
         found = ledger.output
-        said = f"{found.compared} tokens compared with plain greedy: {found.ties} ties, {found.bugs} differences."
+        said = (
+            f"{counted(found.compared, 'token')} compared with plain greedy: {counted(found.ties, 'tie')}, "
+            f"{counted(found.bugs, 'difference')}."
+        )
         rows.append(LedgerRow(group="guards", name="output", value=float(found.bugs), unit="bugs", remark=said))
     return rows
 

@@ -28,3 +28,10 @@ def remembered(session: Session, name: str, make: Callable[[], T]) -> T:
     found = make()
     steps.memo[name] = parts, found
     return found
+
+
+def kept_beside(records: Kept[Any], name: str, make: Callable[[], T]) -> T:
+    """What `make` returns for these records alone, computed once."""
+    if name not in records.memo:
+        records.memo[name] = make()
+    return cast("T", records.memo[name])

@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from ..record.records import Probe
 from ..record.session import Session
+from .alike_probes import Alike, alike, at_contexts, in_order, times_of
 from .gap_parts import BUILD, FENCE, GapParts, gap_parts
 from .numbers import MS
+from .places import slopes_of
+from .sided import one_side
 from .statistics import Interval
 
 SAME = 0.02  # sums nearer than this are called alike: slopes are seldom better
@@ -36,8 +38,10 @@ class _Hot:
 
 def ruler_sentences(session: Session, width: int = 1, context: int | None = None) -> tuple[str, ...]:
     """A sentence for each ruler that was used at that width: fenced, hot and cycled against the whole graph."""
-    here = [p for p in session.probes if context in (None, p.context) and p.part in ("decode", "verify")]
-    probes = [p for p in here if p.width == width and p.category]
+    here = [p for p in alike(one_side(session).probes) if p.one.part in ("decode", "verify")]
+    if context is not None:
+        here = list(at_contexts(here, lambda each: each == context))
+    probes = [p for p in here if p.one.width == width and p.one.category]
     parts = gap_parts(session, width, context)
     fence = [p.interval for p in parts.parts if p.name == FENCE and p.interval] if parts else []
     fenced, hot = _fenced(probes), _hot(probes)
@@ -123,39 +127,49 @@ def _hidden_sentence(parts: GapParts) -> str:
     return f"Pipelining hides part of a synchronous step ({about}){build}. That is beside the gap, not in it."
 
 
-def _fenced(probes: Sequence[Probe]) -> _Fenced | None:
-    places: dict[tuple[str | None, str | None], list[Probe]] = {}
-    for probe in probes:
-        if probe.ruler == "fenced" and probe.samples_ns:
-            places.setdefault((probe.category, probe.block), []).append(probe)
+def _fenced(probes: Sequence[Alike]) -> _Fenced | None:
+    places: dict[tuple[str | None, str | None], list[Alike]] = {}
+    for each in probes:
+        if each.one.ruler == "fenced" and each.one.samples_ns:
+            places.setdefault((each.one.category, each.one.block), []).append(each)
     if not places:
         return None
     return _Fenced(
-        sum(fmean(v for p in each for v in p.samples_ns or ()) for each in places.values()) * MS,
-        sum(fmean(v for p in each for v in p.build_ns or (0,)) for each in places.values()) * MS,
-        sum(each[0].layers or 1 for each in places.values()),
+        sum(fmean(times_of(each)) for each in places.values()) * MS,
+        sum(fmean(_builds(each)) for each in places.values()) * MS,
+        sum(each[0].one.layers or 1 for each in places.values()),
     )
 
 
-def _hot(probes: Sequence[Probe]) -> _Hot | None:
-    by_place: dict[tuple[str | None, str | None], dict[str | None, list[Probe]]] = {}
-    for probe in probes:
-        if probe.ruler == "queued" and probe.slope_ns is not None:
-            arranged = by_place.setdefault((probe.category, probe.block), {})
-            arranged.setdefault(probe.arrangement, []).append(probe)
+def _builds(probes: Sequence[Alike]) -> list[int]:
+    """Graph builds; probes that tell none apart count as none."""
+    builds = in_order(probes).lists("build_ns")
+    return [*builds.values.tolist(), *[0] * int((builds.lengths <= 0).sum())]
+
+
+def _hot(probes: Sequence[Alike]) -> _Hot | None:
+    by_place: dict[tuple[str | None, str | None], dict[str | None, list[Alike]]] = {}
+    for each in probes:
+        if each.one.ruler == "queued" and each.one.slope_ns is not None:
+            arranged = by_place.setdefault((each.one.category, each.one.block), {})
+            arranged.setdefault(each.one.arrangement, []).append(each)
     both = [a for a in by_place.values() if "hot" in a and "cycled" in a]
     if not both:
         return None
-    flags = [p.cached for a in both for kind in ("hot", "cycled") for p in a[kind]]
+    flags = [p.one.cached for a in both for kind in ("hot", "cycled") for p in a[kind]]
     return _Hot(
         sum(_mean(a["hot"]) for a in both),
         sum(_mean(a["cycled"]) for a in both),
         len(both),
-        sum(bool(a["hot"][-1].cached) for a in both),
-        sum(bool(a["cycled"][-1].cached) for a in both),
+        sum(_last_cached(a["hot"]) for a in both),
+        sum(_last_cached(a["cycled"]) for a in both),
         None not in flags,
     )
 
 
-def _mean(probes: Sequence[Probe]) -> float:
-    return fmean((p.slope_ns or 0.0) * (p.layers or 1) for p in probes) * MS
+def _last_cached(probes: Sequence[Alike]) -> bool:
+    return bool(in_order(probes)[-1].cached)
+
+
+def _mean(probes: Sequence[Alike]) -> float:
+    return fmean(slopes_of(in_order(probes)).tolist()) * MS

@@ -13,11 +13,13 @@ from typing import Generic
 from ..measure.timings import CATEGORIES
 from ..record.records import Calibration, Probe
 from ..record.session import Session
+from .alike_probes import Alike, alike, times_of
 from .event_rows import joined
 from .numbers import MS
 from .places import Arrangement, Place, block_probes, counts_as, fenced_sum, is_hot, place_of, queueable, queued_places
 from .readings import Samples, pipelined_steps, samples, shown_wall
 from .shown import at_one_context, never_queued, shown_slopes, why_never_queued
+from .sided import one_side
 from .spans import Fenced, Pipelined, Queued, R, Span, Synchronous, combined
 from .statistics import Interval
 from .visits import settings_of, visits_of
@@ -96,9 +98,9 @@ def ruler_table(session: Session, width: int = 1) -> RulerTable | None:
     synchronous = _synchronous(session, width)
     if not probes and synchronous.span is None:
         return None
-    by_category: dict[str, list[Probe]] = {}
-    for probe in probes:
-        by_category.setdefault(probe.category or "", []).append(probe)
+    by_category: dict[str, list[Alike]] = {}
+    for each in probes:
+        by_category.setdefault(each.one.category or "", []).append(each)
     order = [c for c in CATEGORIES if c in by_category] + sorted(set(by_category) - set(CATEGORIES))
     fence_ms, fence = fence_cost(session.calibrations)
     return RulerTable(
@@ -131,23 +133,23 @@ def fence_cost(calibrations: Sequence[Calibration]) -> tuple[float | None, Inter
     return last.value * scale, Interval(last.value * scale, last.low * scale, last.high * scale, 0.95, len(known))
 
 
-def blocks_in(probes: Sequence[Probe]) -> int:
+def blocks_in(probes: Sequence[Alike]) -> int:
     """How many blocks a pass has, over all the places of some probes."""
     layers: dict[Place, int] = {}
     singly: dict[Place, set[int]] = {}
-    for probe in probes:
-        place = place_of(probe)
-        layers[place] = max(layers.get(place, 1), probe.layers or 1)
-        if probe.layer is not None:
-            singly.setdefault(place, set()).add(probe.layer)
+    for one in (each.one for each in probes):
+        place = place_of(one)
+        layers[place] = max(layers.get(place, 1), one.layers or 1)
+        if one.layer is not None:
+            singly.setdefault(place, set()).add(one.layer)
     return sum(max(count, len(singly.get(place, ()))) for place, count in layers.items())
 
 
 def _row(
-    probes: Sequence[Probe], fixed: Collection[Place], category: str, width: int, detail: str | None = None
+    probes: Sequence[Alike], fixed: Collection[Place], category: str, width: int, detail: str | None = None
 ) -> RulerRow:
-    mine = [p for p in probes if p.category == category and (detail is None or (p.detail or "other") == detail)]
-    slopes = [p for p in mine if p.slope_ns is not None]
+    mine = [p for p in probes if p.one.category == category and (detail is None or (p.one.detail or "other") == detail)]
+    slopes = [p.one for p in mine if p.one.slope_ns is not None]
     return RulerRow(
         category=category,
         detail=detail,
@@ -160,9 +162,9 @@ def _row(
     )
 
 
-def _details(probes: Sequence[Probe], category: str) -> list[str]:
+def _details(probes: Sequence[Alike], category: str) -> list[str]:
     """The kinds of a category in order of first use; blocks without one are the others."""
-    names = [p.detail for p in probes if p.category == category]
+    names = [p.one.detail for p in probes if p.one.category == category]
     return list(dict.fromkeys(name or "other" for name in names)) if any(names) else []
 
 
@@ -184,9 +186,8 @@ def _pipelined(session: Session, width: int) -> Reading[Pipelined]:
     paired = joined(s.steps for v in visits if v.setting in last for s in v.pairs())
     steps = paired if len(paired) else joined(s.steps for v in visits for s in v.segments.values() if s.steps)
     if not len(steps):
-        probed = [
-            v for p in session.probes if p.ruler == "whole" and p.pipelined and p.width == 1 for v in p.samples_ns or ()
-        ]
+        mine = [(p, p.one) for p in alike(one_side(session).probes)]
+        probed = times_of([p for p, one in mine if one.ruler == "whole" and one.pipelined and one.width == 1])
         return _whole(samples(probed, Pipelined), "No step of plain decoding was timed.")
     taken = pipelined_steps(steps)
     if taken is None:
@@ -202,20 +203,20 @@ def _whole(taken: Samples[R], why: str) -> Reading[R]:
     return Reading(ruler=taken.ruler, span=span, n=len(taken.ns), missing=once, left_out=taken.left_out)
 
 
-def _fenced(probes: Sequence[Probe], width: int) -> Reading[Fenced]:
+def _fenced(probes: Sequence[Alike], width: int) -> Reading[Fenced]:
     span = fenced_sum(probes)
     if span is None:
         return Reading(ruler=Fenced, missing=f"No fenced pass over {_positions(width)} was made.")
     per_place: dict[tuple[Place, int | None], int] = {}
     for p in probes:
-        if p.ruler == "fenced":
-            key = (place_of(p), p.layer)
-            per_place[key] = per_place.get(key, 0) + len(p.samples_ns or ())
+        if p.one.ruler == "fenced":
+            key = (place_of(p.one), p.one.layer)
+            per_place[key] = per_place.get(key, 0) + len(times_of([p]))
     once = "" if span.interval() is not None else "A block was timed once, so the sum has no interval."
     return Reading(ruler=Fenced, span=span, n=min(n for n in per_place.values() if n), missing=once)
 
 
-def _queued(probes: Sequence[Probe], arrangement: Arrangement, width: int, fixed: Collection[Place]) -> Reading[Queued]:
+def _queued(probes: Sequence[Alike], arrangement: Arrangement, width: int, fixed: Collection[Place]) -> Reading[Queued]:
     """The sum over all places, none where some are `fixed` by fences: a sum of some would look like a cheap pass."""
     kept = shown_slopes(probes)
     places, needed = queued_places(kept, arrangement), queueable(probes)
@@ -227,7 +228,10 @@ def _queued(probes: Sequence[Probe], arrangement: Arrangement, width: int, fixed
     if left:
         return Reading(ruler=Queued, n=0, missing=_waiting(arrangement, places, left, width))
     span = combined([(1.0, each) for each in places.values()])
-    slopes, every = (sum(p.ruler == "queued" and counts_as(p, arrangement) for p in each) for each in (kept, probes))
+    slopes, every = (
+        sum(len(p.rows) for p in each if p.one.ruler == "queued" and counts_as(p.one, arrangement))
+        for each in (kept, probes)
+    )
     once = "" if span.interval() is not None else "A slope came without an interval, so the sum has none."
     return Reading(ruler=Queued, span=span, n=slopes, missing=once, left_out=every - slopes)
 

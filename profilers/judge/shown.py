@@ -6,17 +6,22 @@ prediction do not: they take means of everything, since what interrupts passes i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from statistics import fmean
 
+import numpy as np
+
 from ..record.records import Probe
 from ..record.session import Session
+from .alike_probes import Alike, Probes, alike, in_order, some
+from .event_rows import columns_of
 from .interruptions import uninterrupted
 from .manners import is_usual
 from .numbers import MS
-from .places import Place, is_hot, place_of, queueable
+from .places import Place, is_hot, place_of, queueable, slopes_of
 from .remembered import remembered
+from .sided import one_side
 
 WHY_BY_CATEGORY = {"MoE": "it reads its routes in mid-pass"}
 NO_COPIES = "copies of it cannot wait in one graph"
@@ -55,10 +60,14 @@ def shown_verify(session: Session, width: int) -> ShownPasses:
     return remembered(session, f"shown passes {width}", lambda: shown_passes(verify_probes(session, width)))
 
 
-def verify_probes(session: Session, width: int) -> list[Probe]:
+def verify_probes(session: Session, width: int) -> tuple[Alike, ...]:
     """Whole passes over that many positions that were waited for, at the context of the blocks."""
-    probes = at_one_context(session).probes
-    return [p for p in probes if p.ruler == "whole" and p.part == "verify" and p.width == width and _beside(p)]
+    probes = [(each, each.one) for each in alike(at_one_context(session).probes)]
+    return tuple(
+        each
+        for each, one in probes
+        if one.ruler == "whole" and one.part == "verify" and one.width == width and _beside(one)
+    )
 
 
 def _beside(probe: Probe) -> bool:
@@ -67,64 +76,75 @@ def _beside(probe: Probe) -> bool:
 
 
 def at_one_context(session: Session) -> Session:
-    """A survey with the probes of the context that its blocks were timed at: a curve has passes at others too."""
+    """A survey with the probes of the context that its blocks were timed at: a curve has passes at others too.
+
+    A recording with those of one side, where keys and values are quantised from a later position on.
+    """
     if session.runs:
-        return session
-    contexts = {p.context for p in session.probes if p.category is not None}
-    if len(contexts) != 1:
-        return session
-    return replace(session, probes=tuple(p for p in session.probes if p.context in contexts))
+        return one_side(session)
+    return remembered(session, "at one context", lambda: _at_one_context(session))
 
 
-def shown_passes(probes: Sequence[Probe]) -> ShownPasses:
+def _at_one_context(session: Session) -> Session:
+    probes = columns_of(session.probes, Probe)
+    contexts = probes.column("context")
+    of_blocks = np.unique(contexts[probes.column("category") >= 0])
+    if of_blocks.size != 1 or (contexts == of_blocks[0]).all():
+        return session
+    return replace(session, probes=probes.taken(contexts == of_blocks[0]))
+
+
+def shown_passes(probes: Probes) -> ShownPasses:
     """The passes of probes of one width, those left out whose build or evaluation is far off the others.
 
     Passes that do not tell build and evaluation apart count only where none does.
     """
-    timed = [
-        (i, build, evaluation)
-        for i, p in enumerate(probes)
-        for build, evaluation in zip(p.build_ns or (), p.eval_ns or (), strict=False)
-    ]
-    apart = bool(timed)
+    rows = in_order(alike(probes))
+    first, second = rows.lists("build_ns"), rows.lists("eval_ns")
+    both = np.minimum(np.maximum(first.lengths, 0), np.maximum(second.lengths, 0)).astype(np.int64)
+    apart = bool(both.any())
+    owners = np.repeat(np.arange(both.size), both)
+    turns = np.arange(owners.size) - np.repeat(np.cumsum(both) - both, both)
+    builds, evaluations = first.values[first.starts[owners] + turns], second.values[second.starts[owners] + turns]
     if not apart:
-        timed = [(i, 0, ns) for i, p in enumerate(probes) for ns in p.samples_ns or ()]
-    timed = [each for each in timed if each[2] > 0]
-    places = uninterrupted([build for _, build, _ in timed], [evaluation for _, _, evaluation in timed])
-    kept = [timed[place] for place in places]
-    by_probe: dict[int, list[int]] = {}
-    for i, build, evaluation in kept:
-        by_probe.setdefault(i, []).append(build + evaluation)
+        samples = rows.lists("samples_ns")
+        owners, evaluations, builds = samples.owners, samples.values, np.zeros(samples.values.size, np.int64)
+    timed = evaluations > 0
+    owners, builds, evaluations = owners[timed], builds[timed].astype(np.int64), evaluations[timed].astype(np.int64)
+    kept = uninterrupted(builds, evaluations)
+    totals, mine = (builds + evaluations)[kept], owners[kept]
     return ShownPasses(
-        tuple(tuple(each) for each in by_probe.values()),
-        tuple(build for _, build, _ in kept) if apart else (),
-        tuple(evaluation for _, _, evaluation in kept) if apart else (),
-        len(timed) - len(kept),
+        tuple(tuple(each.tolist()) for each in np.split(totals, np.flatnonzero(np.diff(mine)) + 1) if each.size),
+        tuple(builds[kept].tolist()) if apart else (),
+        tuple(evaluations[kept].tolist()) if apart else (),
+        int(timed.sum()) - len(kept),
     )
 
 
-def shown_slopes(probes: Iterable[Probe]) -> list[Probe]:
+def shown_slopes(probes: Probes) -> tuple[Alike, ...]:
     """The same probes without slopes that are far off the others of their place and arrangement."""
-    mine = list(probes)
-    groups: dict[tuple[Place, bool], list[int]] = {}
-    for i, probe in enumerate(mine):
-        if probe.ruler == "queued" and probe.slope_ns is not None:
-            groups.setdefault((place_of(probe), is_hot(probe)), []).append(i)
-    far = set()
+    mine = alike(probes)
+    groups: dict[tuple[Place, bool], list[Alike]] = {}
+    for each in mine:
+        if each.one.ruler == "queued" and each.one.slope_ns is not None:
+            groups.setdefault((place_of(each.one), is_hot(each.one)), []).append(each)
+    far = [np.zeros(0, np.intp)]
     for group in groups.values():
-        kept = uninterrupted([(mine[i].slope_ns or 0.0) * (mine[i].layers or 1) for i in group])
-        far |= set(group) - {group[place] for place in kept}
-    return [probe for i, probe in enumerate(mine) if i not in far]
+        rows = in_order(group)
+        far.append(np.delete(rows.places, uninterrupted(slopes_of(rows))))
+    left_out = np.concatenate(far)
+    return some(mine, lambda each: ~np.isin(each.rows.places, left_out)) if left_out.size else mine
 
 
-def never_queued(session: Session, probes: Iterable[Probe]) -> frozenset[Place]:
+def never_queued(session: Session, probes: Probes) -> frozenset[Place]:
     """The places of a pass that cannot be queued: no slope of theirs, and every other place has had its turn.
 
     Turns go round all places before one stays hot or is timed again, and a finished survey leaves none out.
     """
-    mine = list(probes)
-    slopes = [(place_of(p), is_hot(p)) for p in mine if p.ruler == "queued" and p.slope_ns is not None]
-    round_made = any(hot for _, hot in slopes) or len(slopes) > len(set(slopes))
+    mine = alike(probes)
+    sloped = [each for each in mine if each.one.ruler == "queued" and each.one.slope_ns is not None]
+    slopes = {(place_of(each.one), is_hot(each.one)) for each in sloped}
+    round_made = any(hot for _, hot in slopes) or sum(len(each.rows) for each in sloped) > len(slopes)
     if not slopes or not (round_made or (session.status == "finished" and not session.runs)):
         return frozenset()
     return frozenset(queueable(mine) - {place for place, _ in slopes})

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
+from .counted import counted
 from .spans import Ruler
 from .statistics import LOOKS, Interval, live_interval, prompts_still_needed, upper_bound_when_none
+
+if TYPE_CHECKING:
+    from .kv_sides import Switch
 
 VerdictKind = Literal["wins", "loses", "cannot_win", "too_close", "refused"]
 Scope = Literal["prompts", "this prompt only"]
@@ -19,6 +23,7 @@ SWAP_LIMIT_BYTES = 16 * 2**20
 BUG_DRAFTS = 100
 LEAST_ROUNDS = 30
 LEAST_SEGMENTS = 3
+TOO_FEW = "too_few_rounds"
 # Prompts weigh equally in S and by their rounds in E and R, so the two may differ a little without a fault.
 POOLING_SLACK = 1.05
 VERIFY_SLACK = 0.97
@@ -55,6 +60,7 @@ class VerdictFacts:
     context; `other_busy` is the share of the machine's cores that other
     processes keep busy; `unlike` names settings that differ between the runs;
     `output_bugs` counts places where drafts changed greedy text beyond a tie.
+    `switch` says which side of a start of quantised keys and values they are of.
     """
 
     log_ratios: tuple[float, ...]
@@ -78,6 +84,7 @@ class VerdictFacts:
     round_ruler: Ruler = Ruler.SYNCHRONOUS
     unlike: tuple[str, ...] = ()
     output_bugs: int = 0
+    switch: Switch | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +130,7 @@ def judge(facts: VerdictFacts) -> Verdict:
     needed = prompts_still_needed(facts.segment_log_ratios if serial else facts.log_ratios, serial=serial)
     if findings or interval is None:
         first = findings[0]
-        sentence = f"No verdict: {first.message} {first.remedy}"
+        sentence = f"No verdict: {first.message} {first.remedy}{_of_side(facts) if first.code != TOO_FEW else ''}"
         return Verdict("refused", None, sentence, first.message, first.remedy, scope, needed, findings)
     kind = _kind(facts, interval)
     needed = needed if kind == "too_close" else 0
@@ -165,7 +172,7 @@ def _mixtures(facts: VerdictFacts) -> list[GuardFinding]:
         found.append(
             GuardFinding(
                 "output_differs",
-                f"With drafts the text differs from plain greedy at {_counted(facts.output_bugs, 'place')} by more "
+                f"With drafts the text differs from plain greedy at {counted(facts.output_bugs, 'place')} by more "
                 "than a tie.",
                 "Find the fault in the model, the cache or the drafter first: a wrong text can be fast.",
             )
@@ -193,12 +200,15 @@ def _counts(facts: VerdictFacts, interval: Interval | None) -> list[GuardFinding
                 "Check that drafter and model share a tokenizer and that the drafter has seen the prompt.",
             )
         )
-    if facts.rounds < LEAST_ROUNDS or facts.segments < LEAST_SEGMENTS or interval is None:
+    too_few = facts.rounds < LEAST_ROUNDS or facts.segments < LEAST_SEGMENTS or interval is None
+    if too_few and facts.switch is not None and facts.switch.split:
+        found.append(GuardFinding(TOO_FEW, facts.switch.reason, facts.switch.remedy))
+    elif too_few:
         found.append(
             GuardFinding(
-                "too_few_rounds",
-                f"Too little is recorded: {_counted(facts.rounds, 'round')} in "
-                f"{_counted(facts.segments, 'pair')} of segments over {_counted(len(facts.log_ratios), 'prompt')}.",
+                TOO_FEW,
+                f"Too little is recorded: {counted(facts.rounds, 'round')} in "
+                f"{counted(facts.segments, 'pair')} of segments over {counted(len(facts.log_ratios), 'prompt')}.",
                 f"Record longer: at least {LEAST_ROUNDS} rounds, and {LOOKS[0]} prompts or {LOOKS[1]} pairs "
                 "of segments of one.",
             )
@@ -282,6 +292,11 @@ def _width(facts: VerdictFacts, s: Interval, scope: Scope) -> list[GuardFinding]
     ]
 
 
+def _of_side(facts: VerdictFacts) -> str:
+    sentence = "" if facts.switch is None else facts.switch.sentence
+    return f" {sentence}" if sentence else ""
+
+
 def _kind(facts: VerdictFacts, s: Interval) -> VerdictKind:
     if s.low > 1:
         return "wins"
@@ -292,7 +307,7 @@ def _kind(facts: VerdictFacts, s: Interval) -> VerdictKind:
 
 
 def _sentence(kind: VerdictKind, facts: VerdictFacts, s: Interval, needed: int | None, scope: Scope) -> str:
-    tail = " This holds for this prompt only." if scope == "this prompt only" else ""
+    tail = (" This holds for this prompt only." if scope == "this prompt only" else "") + _of_side(facts)
     span = f"{s.level:.0%} interval {s.low:.2f} to {s.high:.2f}"
     full, most = facts.round_steps_full, facts.most_tokens
     if kind == "cannot_win" and full and most:
@@ -309,14 +324,10 @@ def _sentence(kind: VerdictKind, facts: VerdictFacts, s: Interval, needed: int |
         )
     if kind == "too_close":
         unit = "prompt" if scope == "prompts" else "segment"
-        more = f" About {_counted(needed, f'more {unit}')} may settle it." if needed else ""
+        more = f" About {counted(needed, f'more {unit}')} may settle it." if needed else ""
         return (
             f"Too close to call: drafting runs at {s.estimate:.2f}x of plain decode, and the {span} "
             f"holds 1.{cost}{more}{tail}"
         )
     word = "Wins" if kind == "wins" else "Loses"
     return f"{word}: drafting runs at {s.estimate:.2f}x of plain decode ({span}).{cost}{tail}"
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -3,6 +3,8 @@
 A visit is one stretch on one prompt with one drafter and k; its arms ran from
 shared snapshots, so a segment of the plain arm and the same segment of the
 drafting arm are a pair. Unlike visits are never pooled: a setting names one group.
+Where keys and values are quantised from a later position on, segments of one side
+of it only are there (`kv_sides`).
 """
 
 from __future__ import annotations
@@ -21,8 +23,10 @@ from ...engine.limits import LONGEST_DRAFT
 from ..record.columns import Kept
 from ..record.records import Round, Run, Step
 from ..record.session import Session
-from .event_rows import Flags, Rows, cls_of, column_of, columns_of, total, totals_by_group
+from .event_rows import Flags, Rows, cls_of, column_of, columns_of, joined, total, totals_by_group
+from .kv_sides import Measured, Side, Switch, chosen_side, side_of
 from .remembered import remembered
+from .verdict import LEAST_ROUNDS, LEAST_SEGMENTS
 
 DRAFTING_ARMS = ("drafting", "k0")
 
@@ -49,7 +53,8 @@ class Setting:
 class Segment:
     """Counted events of one segment by arm; warm-ups are left out.
 
-    `plain` and `drafting` are the tokens of steps and of free rounds, and the ns they took.
+    `plain` and `drafting` are the tokens of steps and of free rounds, and the ns they took. `contexts` are the fewest
+    positions that an event began at and the most that one ended at; None before the first.
     """
 
     number: int
@@ -60,6 +65,7 @@ class Segment:
     drafting: tuple[int, int] = (0, 0)
     last_t_ns: int = 0
     whole: bool = True
+    contexts: tuple[int, int] | None = None
 
     @property
     def paired(self) -> bool:
@@ -74,7 +80,7 @@ class Segment:
 
 @dataclass(slots=True)
 class Visit:
-    """One stretch on one prompt."""
+    """One stretch on one prompt; `kv_start` is where its keys and values become quantised, 0 for nowhere later."""
 
     prompt: str
     kind: str
@@ -82,6 +88,7 @@ class Visit:
     runs: dict[str, int] = field(default_factory=dict)
     segments: dict[int, Segment] = field(default_factory=dict)
     kept: bool = False
+    kv_start: int = 0
 
     def pairs(self) -> list[Segment]:
         """Segments that both arms measured, in order."""
@@ -106,8 +113,47 @@ def tokens_per_ns(events: Sequence[Step] | Sequence[Round]) -> float:
 
 
 def visits_of(session: Session) -> list[Visit]:
-    """All visits of a session in order."""
-    return list(remembered(session, "visits", lambda: _visits(session)))
+    """All visits of a session in order, with the segments that figures are of."""
+    return list(remembered(session, "visits", lambda: _on_one_side(session))[0])
+
+
+def switch_of(session: Session) -> Switch | None:
+    """The position that the session's figures are of one side of; None where there is no such position."""
+    return remembered(session, "visits", lambda: _on_one_side(session))[1]
+
+
+def kv_start_of(run: Run) -> int:
+    """From which position on a run's keys and values are quantised; 0 where they are from the first, or never."""
+    return (run.kv_start or 0) if run.kv_bits else 0
+
+
+def _on_one_side(session: Session) -> tuple[list[Visit], Switch | None]:
+    """The visits without the segments on the other side of a switch, chosen by the setting that was used last."""
+    visits = _visits(session)
+    start = next((visit.kv_start for visit in reversed(visits) if visit.kv_start), 0)
+    if not start:
+        return visits, None
+    last = settings_of(visits)[-1:]
+    judged = [visit for visit in visits if visit.setting in last] or visits
+    before, behind = (_measured(judged, side) for side in (Side.BEFORE, Side.BEHIND))
+    side = chosen_side(before, behind, Measured(LEAST_ROUNDS, LEAST_SEGMENTS))
+    across = any(_side(visit, segment) is None for visit in judged for segment in visit.segments.values())
+    for visit in visits:
+        kept = {n: segment for n, segment in visit.segments.items() if _side(visit, segment) is side}
+        visit.segments = kept if visit.kv_start else visit.segments
+    return visits, Switch(start=start, side=side, before=before, behind=behind, across=across)
+
+
+def _side(visit: Visit, segment: Segment) -> Side | None:
+    return None if segment.contexts is None else side_of(visit.kv_start, *segment.contexts)
+
+
+def _measured(visits: Sequence[Visit], side: Side) -> Measured:
+    """What lies on a side: rounds of each text once, unless all are replays."""
+    pairs = [segment for visit in visits for segment in visit.pairs() if _side(visit, segment) is side]
+    rounds: Sequence[Round] = joined(segment.rounds for segment in pairs)
+    fresh = int((column_of(rounds, "replay") == 0).sum())
+    return Measured(fresh or len(rounds), len(pairs))
 
 
 def _visits(session: Session) -> list[Visit]:
@@ -123,6 +169,7 @@ def _visits(session: Session) -> list[Visit]:
             visits.append(visit)
         visit.setting = visit.setting or setting
         visit.runs[run.arm] = run.run
+        visit.kv_start = kv_start_of(run)
         by_run[run.run] = (len(visits) - 1, run.arm)
     for stretch in _stretches(columns_of(session.steps, Step), by_run, "step_ns"):
         segment = _segment(visits, stretch)
@@ -147,12 +194,15 @@ class _Stretch:
     rows: Rows[Any]
     totals: tuple[int, int]
     last_t_ns: int
+    contexts: tuple[int, int]
 
 
 def _segment(visits: Sequence[Visit], stretch: _Stretch) -> Segment:
     """The segment of a stretch, made when it is the first."""
     segment = visits[stretch.visit].segments.setdefault(stretch.segment, Segment(stretch.segment))
     segment.last_t_ns = max(segment.last_t_ns, stretch.last_t_ns)
+    first, end = segment.contexts or stretch.contexts
+    segment.contexts = min(first, stretch.contexts[0]), max(end, stretch.contexts[1])
     return segment
 
 
@@ -180,13 +230,17 @@ def _stretches(events: Kept[Any], visit_by_run: Mapping[int, tuple[int, str]], n
     tokens = totals_by_group(events.column("tokens")[order], starts)
     times = totals_by_group(events.column(ns)[order], starts)
     lasts = np.maximum.reduceat(events.column("t_ns")[order], starts).tolist()
+    contexts = events.column("context")[order].astype(np.int64)
+    firsts = np.minimum.reduceat(contexts, starts).tolist()
+    reached = np.maximum.reduceat(contexts + events.column("tokens")[order], starts).tolist()
     first_come = np.argsort(order[starts], kind="stable").tolist()
     keys, begins, ends = key[starts].tolist(), starts.tolist(), stops.tolist()
     for i in first_come:
         rows = Rows(events, order, begins[i], ends[i])
         visit, segment = divmod(keys[i] // 2, names.size)
         split = bool(keys[i] % 2)
-        yield _Stretch(visit, int(names[segment]), split, rows, (tokens[i], times[i]), lasts[i])
+        contexts_here = firsts[i], reached[i]
+        yield _Stretch(visit, int(names[segment]), split, rows, (tokens[i], times[i]), lasts[i], contexts_here)
 
 
 def _sound(events: Kept[Any], ns: str) -> Flags:

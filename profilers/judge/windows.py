@@ -14,10 +14,12 @@ from statistics import fmean
 
 import numpy as np
 
-from ..record.columns import NOT_THERE, Kept
+from ..record.columns import Kept
+from ..record.growing import NOT_THERE
 from ..record.records import Counters, Round, Step
 from ..record.session import Session
 from .event_rows import E, Flags, Ints, Rows, columns_of, total
+from .sided import one_side
 from .statistics import effective_size
 
 # A file may hold millions of windows; more blocks than these add nothing to an interval.
@@ -82,6 +84,7 @@ def groups_of(session: Session, *, with_runs: bool = True) -> tuple[Group, ...]:
 
 def windows_of_runs(session: Session) -> tuple[Counters, ...]:
     """The runs of a session as windows, for sessions whose arms were not measured in pairs; warm-ups left out."""
+    session = one_side(session)
     every, plain = columns_of(session.rounds, Round), columns_of(session.steps, Step)
     sound = (every.column("round_ns") > 0) & (every.column("accepted") <= every.column("drafted"))
     rounds = _by_run(every, sound & (every.column("warm_up") == 0))

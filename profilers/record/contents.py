@@ -64,14 +64,14 @@ class Session:
     """What a session file holds, in the order of its lines within each kind.
 
     `batch_probes` are those of several sequences at once; they stand apart from `probes` because whoever reads passes
-    by width would pool them with passes of one. `rounds` and `steps` of a file are made as they are asked for.
+    by width would pool them with passes of one. `rounds`, `steps` and `probes` of a file are made when asked for.
     """
 
     header: Header
     runs: tuple[Run, ...]
     rounds: Sequence[Round]
     steps: Sequence[Step]
-    probes: tuple[Probe, ...]
+    probes: Sequence[Probe]
     census: tuple[Census, ...]
     demands: tuple[Demand, ...] = ()
     routes: tuple[Routes, ...] = ()

@@ -182,7 +182,7 @@ class SessionReader:
                 runs=self._tuple_of(Run),
                 rounds=self._events.columns[Round].view(),
                 steps=self._events.columns[Step].view(),
-                probes=self._tuple_of(Probe),
+                probes=self._events.columns[Probe].view(),
                 census=self._tuple_of(Census),
                 demands=self._tuple_of(Demand),
                 routes=self._tuple_of(Routes),
@@ -267,7 +267,7 @@ class SessionReader:
             self._footer = self._footer or record
         elif isinstance(record, Probe) and record.of_many:
             self._batch_probes.append(record)
-        elif isinstance(record, Round | Step):
+        elif isinstance(record, Round | Step | Probe):
             self._events.columns[type(record)].add(record, order)
         else:
             self._records.setdefault(type(record), []).append(record)

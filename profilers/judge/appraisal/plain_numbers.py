@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from ..acceptance import AcceptanceKind
+from ..counted import counted
 from ..economics import expected_experts
 from ..statistics import upper_bound_when_none, wilson
 from .cautions import BUG_DRAFTS, FEWEST_ROUNDS, Notes
@@ -73,13 +74,13 @@ def counts_of(facts: Facts, tally: Tally, k: int | None, notes: Notes) -> dict[s
         if tally.drafted >= BUG_DRAFTS:
             notes.warn(
                 "zero_acceptance",
-                f"None of {tally.drafted} drafts was accepted, so at most {bound:.2%} would be: a bug, not a bad "
+                f"None of {tally.drafted:,} drafts was accepted, so at most {bound:.2%} would be: a bug, not a bad "
                 "drafter.",
             )
     if tally.rounds is not None and tally.rounds < FEWEST_ROUNDS:
         notes.warn(
             "too_few_rounds",
-            f"The acceptance rests on {tally.rounds:.0f} rounds; below {FEWEST_ROUNDS} luck decides.",
+            f"The acceptance rests on {counted(round(tally.rounds), 'round')}; below {FEWEST_ROUNDS} luck decides.",
         )
     return numbers
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from ..counted import counted
 from .cautions import FEWEST_ROUNDS, UNACCOUNTED, Notes
 from .facts import Facts
 
@@ -81,9 +82,9 @@ def _length(numbers: Mapping[str, Any], notes: Notes) -> tuple[State, str]:
         return "contradictory", "The counts do not fit each other."
     if rounds is not None:
         enough = "" if rounds >= FEWEST_ROUNDS else f", fewer than the {FEWEST_ROUNDS} that a share needs"
-        return "known", f"{rounds} rounds{enough}."
+        return "known", f"{counted(rounds, 'round')}{enough}."
     if numbers.get("drafted") is not None:
-        return "known", f"{numbers['drafted']} drafted tokens."
+        return "known", f"{counted(numbers['drafted'], 'drafted token')}."
     return "unknown", "No count of rounds or drafts is given, so the acceptance may be luck."
 
 

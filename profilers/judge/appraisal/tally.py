@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 
+from ..counted import counted
 from .cautions import ROUNDING, Notes, agree
 
 
@@ -104,12 +105,12 @@ def _from_histogram(tally: Tally, notes: Notes) -> Tally:
     rounds, accepted = sum(histogram), sum(i * n for i, n in enumerate(histogram))
     if not rounds:
         return tally
-    for name, printed, counted in (
+    for name, printed, held in (
         ("rounds", tally.rounds, rounds),
         ("accepted drafts", tally.accepted, accepted),
     ):
-        if printed is not None and not agree(printed, counted, 0.01):
-            notes.warn("contradictory_facts", f"The histogram holds {counted} {name}, and {printed:g} are named.")
+        if printed is not None and not agree(printed, held, 0.01):
+            notes.warn("contradictory_facts", f"The histogram holds {held} {name}, and {printed:g} are named.")
     if tally.rounds is None:
         notes.infer("rounds")
     if tally.accepted is None:
@@ -134,13 +135,14 @@ def _check(tally: Tally, k: int | None, notes: Notes) -> None:
     if rounds and drafted is not None and k is not None and drafted > k * rounds * (1 + ROUNDING):
         notes.warn(
             "contradictory_facts",
-            f"{drafted} drafted tokens in {rounds:g} rounds are {drafted / rounds:.3g} a round, more than k = {k}.",
+            f"{drafted} drafted tokens in {counted(rounds, 'round')} are {drafted / rounds:.3g} a round, "
+            f"more than k = {k}.",
         )
-    counted = tally.counted_tokens
-    if counted is not None and tally.tokens_per_round is not None and not agree(tally.tokens_per_round, counted, 0.01):
+    tokens = tally.counted_tokens
+    if tokens is not None and tally.tokens_per_round is not None and not agree(tally.tokens_per_round, tokens, 0.01):
         notes.warn(
             "contradictory_facts",
-            f"The counts give {counted:.3f} tokens per round, and the engine printed {tally.tokens_per_round:.3f}.",
+            f"The counts give {tokens:.3f} tokens per round, and the engine printed {tally.tokens_per_round:.3f}.",
         )
     if drafted and accepted is not None and tally.per_draft is not None:
         rate = accepted / drafted

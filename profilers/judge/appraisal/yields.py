@@ -13,6 +13,7 @@ from ..acceptance import (
     cumulative_from_conditional,
     tokens_from_alpha,
 )
+from ..counted import counted
 from ..statistics import LEVEL, Interval, t_quantile, wilson
 from .cautions import AGREEMENT, ROUNDING, SAME, Notes, agree
 from .facts import Facts
@@ -232,14 +233,15 @@ def _positions(facts: Facts, tally: Tally, k: int | None, notes: Notes) -> tuple
         if fits:
             notes.warn(
                 "k_counts_positions",
-                f"k is {k} and the acceptance has {len(cumulative)} positions{fits} and means {k - 1} drafts.",
+                f"k is {k} and the acceptance has {counted(len(cumulative), 'position')}{fits} and "
+                f"means {k - 1} drafts.",
             )
     if k is not None and len(cumulative) > k:
         # Positions that no round reached are printed as zero by some engines.
         if any(share > ROUNDING for share in cumulative[k:]):
             notes.warn(
                 "contradictory_facts",
-                f"The acceptance has {len(cumulative)} positions and k is {k}; the first {k} were used.",
+                f"The acceptance has {counted(len(cumulative), 'position')} and k is {k}; the first {k} were used.",
             )
         cumulative = cumulative[:k]
     conditional: list[float] = []

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from ....engine.errors import SpecviewError
 from ...record.session import Session
 from ..blocks_table import BlocksTable
+from ..counted import counted
 from ..ledger import Ledger, ledger_of
 from ..verdict import CANARY_LIMIT
-from ..visits import Setting, settings_of, visits_of
+from ..visits import Setting, settings_of, switch_of, visits_of
 from .blocks import (
     block_quantities,
     canary_quantity,
@@ -131,6 +132,7 @@ def compare(base: Named, other: Named, *, anyway: bool = False, letter: str = "B
             *_unlike_anyway(refused),
             *_same_twice(base.session, other.session),
             *_unended((("A", base), (letter, other))),
+            *_one_sided((("A", base), (letter, other))),
             *_cautions(units, found, canary, letter),
         ),
         scope=None if units is None else units.scope,
@@ -174,6 +176,12 @@ def _unended(named: Sequence[tuple[str, Named]]) -> list[str]:
     ]
 
 
+def _one_sided(named: Sequence[tuple[str, Named]]) -> list[str]:
+    """Which side of a start of quantised keys and values each is measured on, where it is not all."""
+    switches = [(letter, switch_of(each.session)) for letter, each in named]
+    return [f"{letter}: {switch.sentence}" for letter, switch in switches if switch is not None and switch.sentence]
+
+
 def _settings(base: Session, other: Session) -> tuple[Setting | None, Setting | None]:
     """The last setting that both used, else the last of each."""
     used = settings_of(visits_of(base)), settings_of(visits_of(other))
@@ -194,7 +202,7 @@ def _prompts(units: Matched | None) -> tuple[Difference, ...]:
     """Prompts that differ: other text has another acceptance, so none in common forbids a comparison."""
     if units is None or units.scope == "windows":
         return ()
-    counts = f"{units.base_prompts} prompts", f"{units.other_prompts} prompts"
+    counts = counted(units.base_prompts, "prompt"), counted(units.other_prompts, "prompt")
     if units.shared == 0:
         left, right = f"{counts[0]} of its own", f"{counts[1]} of its own"
         return (Difference(fact="prompts", base=left, other=right, standing="unlike"),)
@@ -270,7 +278,8 @@ def _cautions(
         left_out = max(units.base_prompts, units.other_prompts) - units.shared
         if left_out:
             said.append(
-                f"Compared over the {units.shared} prompts that both measured; up to {left_out} more are left out."
+                f"Compared over the {counted(units.shared, 'prompt')} that both measured; up to {left_out:,} more "
+                f"{'is' if left_out == 1 else 'are'} left out."
             )
     if units is not None and not units.paired:
         texts = "windows are not matched" if units.scope == "windows" else "texts differ"

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...record.records import Counters
 from ...record.session import Session
-from ..event_rows import column_of, total
+from ..event_rows import E, Ints, column_of, joined, totals_by_group
 from ..statistics import Floats
 from ..visits import Segment, Setting, Visit, visits_of
 from ..windows import groups_of
@@ -156,45 +156,65 @@ def _segments(session: Session, setting: Setting, shared_k: int) -> list[Unit]:
     """The paired segments of one setting, keyed by prompt (hash and index), visit and number."""
     index_by_run = {run.run: run.prompt.index for run in session.runs}
     visits: dict[tuple[str, str], int] = {}
-    found = []
+    keys: list[tuple[str, ...]] = []
+    segments: list[Segment] = []
     for visit in visits_of(session):
         if visit.setting != setting:
             continue
         prompt = (visit.prompt, str(_index(visit, index_by_run)))
         nth = visits[prompt] = visits.get(prompt, -1) + 1
-        found += [
-            Unit((*prompt, str(nth), str(segment.number)), _totals(segment, shared_k)) for segment in visit.pairs()
-        ]
-    return found
+        pairs = visit.pairs()
+        keys += [(*prompt, str(nth), str(segment.number)) for segment in pairs]
+        segments += pairs
+    return [Unit(key, totals) for key, totals in zip(keys, _totals(segments, shared_k), strict=True)]
 
 
 def _index(visit: Visit, index_by_run: dict[int, int]) -> int:
     return next((index_by_run[run] for run in visit.runs.values() if run in index_by_run), 0)
 
 
-def _totals(segment: Segment, shared_k: int) -> tuple[float, ...]:
-    """The sums of one segment, by columns: a session may hold a million rounds."""
-    rounds, steps = segment.rounds, segment.steps
-    accepted, drafted = column_of(rounds, "accepted"), column_of(rounds, "drafted")
-    timed = [column_of(segment.splits, name) for name in ("draft_ns", "verify_ns", "rest_ns")]
+def _totals(segments: Sequence[Segment], shared_k: int) -> list[tuple[float, ...]]:
+    """The sums of each segment, all segments at once: a session may hold a million rounds."""
+    steps, rounds, splits = (
+        [segment.steps for segment in segments],
+        [segment.rounds for segment in segments],
+        [segment.splits for segment in segments],
+    )
+    accepted, drafted = _column(rounds, "accepted"), _column(rounds, "drafted")
+    timed = [_column(splits, name) for name in ("draft_ns", "verify_ns", "rest_ns")]
     whole = (timed[0] >= 0) & (timed[1] >= 0) & (timed[2] >= 0)
-    draft, verify, rest = (total(each[whole]) for each in timed)
-    by_sum: dict[Sum, float] = {
-        Sum.PLAIN_TOKENS: total(column_of(steps, "tokens")),
-        Sum.PLAIN_NS: total(column_of(steps, "step_ns")),
-        Sum.ROUNDS: len(rounds),
-        Sum.ROUND_NS: total(column_of(rounds, "round_ns")),
-        Sum.TOKENS: total(column_of(rounds, "tokens")),
-        Sum.DRAFTED: total(drafted),
-        Sum.ACCEPTED: total(accepted),
-        Sum.TESTED: total(accepted) + int((accepted < drafted).sum()),
-        Sum.FURTHER: total(np.maximum(accepted.astype(np.int64) - shared_k, 0)),
-        Sum.SPLITS: int(whole.sum()),
+    draft, verify, rest = (_sums(splits, np.where(whole, each, 0)) for each in timed)
+    sums_by_column: dict[Sum, Sequence[int]] = {
+        Sum.PLAIN_TOKENS: _sums(steps, _column(steps, "tokens")),
+        Sum.PLAIN_NS: _sums(steps, _column(steps, "step_ns")),
+        Sum.ROUNDS: [len(each) for each in rounds],
+        Sum.ROUND_NS: _sums(rounds, _column(rounds, "round_ns")),
+        Sum.TOKENS: _sums(rounds, _column(rounds, "tokens")),
+        Sum.DRAFTED: _sums(rounds, drafted),
+        Sum.ACCEPTED: _sums(rounds, accepted),
+        Sum.TESTED: _sums(rounds, accepted + (accepted < drafted)),
+        Sum.FURTHER: _sums(rounds, np.maximum(accepted - shared_k, 0)),
+        Sum.SPLITS: _sums(splits, whole.astype(np.int64)),
         Sum.DRAFT_NS: draft,
         Sum.VERIFY_NS: verify,
         Sum.REST_NS: rest,
     }
-    return tuple(float(by_sum[column]) for column in Sum)
+    return [tuple(map(float, each)) for each in zip(*(sums_by_column[column] for column in Sum), strict=True)]
+
+
+def _column(groups: Sequence[Sequence[E]], name: str) -> Ints:
+    """One field of the events of all groups, one group after the other."""
+    found: Ints = column_of(joined(groups), name)
+    return found
+
+
+def _sums(groups: Sequence[Sequence[object]], values: Ints) -> list[int]:
+    """The exact sum of each group's values; 0 for a group without any."""
+    sizes = np.array([len(group) for group in groups], np.int64)
+    sums = np.zeros(len(groups), object)
+    sums[sizes > 0] = totals_by_group(values, (np.cumsum(sizes) - sizes)[sizes > 0])
+    found: list[int] = sums.tolist()
+    return found
 
 
 def _windows(session: Session) -> list[Unit]:

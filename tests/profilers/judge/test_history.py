@@ -1,5 +1,6 @@
 """Rounds one after another: what is counted, in which windows, and what is left out."""
 
+import random
 from dataclasses import replace
 from itertools import pairwise
 
@@ -65,3 +66,27 @@ def test_only_the_last_rounds_are_shown_one_by_one():
 
 def test_without_drafts_there_is_no_history():
     assert history_of(session_of([r for r in CASES["normal"] if not isinstance(r, Round)])) is None
+
+
+def test_columns_count_what_going_through_the_rounds_counts(longer):
+    chance = random.Random(3)
+    odd = ({"accepted": 0}, {"round_ns": 0}, {"warm_up": True}, {"drafted": 5}, {"t_ns": 9}, {"verify_ns": None})
+    rounds = tuple(replace(r, **chance.choice(odd)) if chance.random() < 0.2 else r for r in longer.rounds)
+    session = replace(longer, rounds=rounds)
+    arm = {run.run: run.arm for run in longer.runs}
+    counted = [r for r in rounds if not r.warm_up and r.accepted <= r.drafted and r.drafted and r.round_ns]
+    drafting = sorted((r for r in counted if arm[r.run] != "plain"), key=lambda r: r.t_ns)
+    free = [r for r in drafting if arm[r.run] == "drafting"]
+    history = history_of(session)
+    assert history.count == len(drafting)
+    lengths = [sum(r.accepted == n for r in free) for n in range(len(history.lengths))]
+    assert [each.rounds for each in history.lengths] == lengths and sum(lengths) == len(free)
+    assert all(each.expected is None for each in history.lengths)
+    for window in history.windows:
+        mine = free[window.first : window.last + 1]
+        assert window.tokens_per_round == 1 + sum(r.accepted for r in mine) / len(mine)
+        assert window.round_ms == sum(r.round_ns for r in mine) / len(mine) * 1e-6
+        assert window.prompts == len({r.run for r in mine})
+    shown = drafting[-MOST_SHOWN:]
+    assert [each.t_s for each in history.rounds] == [r.t_ns / 1e9 for r in shown]
+    assert [each.counted for each in history.rounds] == [sum(f.t_ns < r.t_ns for f in free) for r in shown]

@@ -12,9 +12,11 @@ from specview.layouts.bases import basis_of
 from specview.layouts.views import reckon
 from specview.profilers.judge.asked import recorded_basis
 from specview.profilers.judge.best_k import scan
+from specview.profilers.judge.break_even import break_even_line
+from specview.profilers.judge.division import Conditional
+from specview.profilers.judge.economics import DrafterKind, RoundCosts
 from specview.profilers.judge.floors import Floors, NoFloor, floors_of
 from specview.profilers.judge.ledger import ledger_of
-from specview.profilers.judge.measured_costs import measured_costs
 from specview.profilers.judge.question import Question
 from specview.profilers.judge.what_wins import lengths_of, speedups_by_k, what_wins
 from specview.profilers.record.session import session_of
@@ -118,10 +120,14 @@ def test_the_changes_start_from_a_what_if() -> None:
 
 def test_lengths_are_divided_at_every_measured_k_and_agree_with_passes_timed_alone() -> None:
     reckoned = ledger_of(session_of(built(LOSES)))
-    found, made = lengths_of(recorded_basis(reckoned, {})), measured_costs(reckoned, {})
+    found = lengths_of(recorded_basis(reckoned, {}))
     assert found is not None and [row.k for row in found.rows] == [1, 2, 3]
-    alone = scan(replace(made.costs, draft_by_width={**made.costs.draft_by_width, 3: made.costs.draft_by_width[2]}),
-                 made.alpha, made.decode, [1, 2])  # fmt: skip
+    assert reckoned.decode is not None and reckoned.rest is not None
+    verify = {width: each.span for width, each in reckoned.verify_by_width.items()}
+    draft = {width: each.span for width, each in reckoned.draft_by_width.items()}
+    costs = RoundCosts(DrafterKind.MTP, verify, {**draft, 3: draft[2]}, reckoned.rest.span)
+    alpha = Conditional(alpha=break_even_line(reckoned, {}).alpha.estimate)
+    alone = scan(costs, alpha, reckoned.decode.span, [1, 2])
     for row, other in zip(found.rows, alone.rows, strict=False):
         assert row.speedup == pytest.approx(other.speedup, rel=0.03)
     assert found.best_k == alone.best_k == 0 and len(found.steps) == 2

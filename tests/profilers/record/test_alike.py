@@ -14,8 +14,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from specview.engine.errors import SpecviewError
-from specview.profilers.record.alike import Block, shape_of
+from specview.profilers.record.alike import shape_of
 from specview.profilers.record.columns import plan_of
+from specview.profilers.record.plain_values import Block
 from specview.profilers.record.records import (
     Footer,
     Pieces,
@@ -157,8 +158,8 @@ def test_any_number_is_read_exactly(numbers: list[int]) -> None:
     if shape is None:
         assert numbers[0] >= 10**18
         return
-    found = shape.found(block, np.arange(len(lines)))
-    assert found.lines.tolist() == plain
+    found = shape.found(block, np.arange(len(lines)), {})
+    assert found.orders.tolist() == plain
     assert found.values["draft_ns"].tolist() == [numbers[i] for i in plain]
 
 
@@ -186,6 +187,73 @@ def test_hostile_bytes_read_the_same_both_ways(data: st.DataObject, records: tup
     if isinstance(fast, Session) and isinstance(slow, Session):
         assert repr(tuple(fast.probes)) == repr(tuple(slow.probes))
         assert repr(list(fast.rounds)) == repr(list(slow.rounds))
+
+
+def a_probe(number: int, **other: object) -> Probe:
+    queued = {
+        "ruler": "queued",
+        "block": f"layers.{number % 3}",
+        "category": "MoE",
+        "layers": 2,
+        "cached": number % 2 == 0,
+    }
+    slopes = {"slope_ns": -1.5e-7 * number, "slope_low_ns": 123.456 + number, "slope_high_ns": 99999.99999999999}
+    whole = {
+        "ruler": "whole",
+        "samples_ns": tuple(range(number % 4)),
+        "build_ns": (number,),
+        "run": number,
+        "pipelined": False,
+    }
+    mine = {**queued, **slopes} if number % 2 else whole
+    return Probe(**{**{"t_ns": number, "part": "verify", "width": 1, "context": number}, **mine, **other})  # type: ignore[arg-type]
+
+
+def test_probes_of_a_block_are_those_read_line_by_line(head: bytes) -> None:
+    odd = [
+        a_probe(1, block="gated δ"), a_probe(3, block='a "b"'), a_probe(0, samples_ns=None), a_probe(2, batch=1),
+        a_probe(4, batch=4), a_probe(6, samples_ns=(), eval_ns=(2**62, 0)), a_probe(5, cached=None, detail="router"),
+        a_probe(8, samples_ns=tuple(range(100))), a_probe(7, block="x" * 57), a_probe(9, block=""),
+    ]  # fmt: skip
+    probes = [*map(a_probe, range(60)), *odd, *map(a_probe, range(60))]
+    session, slow = both(head + b"".join(map(to_line, probes)))
+    assert isinstance(session, Session) and session == slow
+    assert session.probes == tuple(each for each in probes if not each.of_many) and len(session.batch_probes) == 1
+    assert repr(list(session.probes)) == repr([each for each in probes if not each.of_many])
+
+
+def test_more_words_than_a_block_learns_are_read_all_the_same(head: bytes) -> None:
+    probes = [a_probe(2 * n + 1, block=f"layer {n}") for n in range(200)]
+    session, slow = both(head + b"".join(map(to_line, probes)))
+    assert isinstance(session, Session) and session == slow and session.probes == tuple(probes)
+
+
+ODD_REALS = [
+    b"5",
+    b"-0",
+    b"-0.0",
+    b"1e5",
+    b"1.0e999",
+    b"NaN",
+    b"1_0.0",
+    b"01.5",
+    b".5",
+    b"5.",
+    b"1.5e",
+    b"1.5 ",
+    b"null",
+]
+
+
+@pytest.mark.parametrize("value", ODD_REALS)
+def test_a_number_with_a_point_that_is_not_plain_is_judged_as_line_by_line(head: bytes, value: bytes) -> None:
+    lines = [to_line(a_probe(2 * n + 1)) for n in range(12)]
+    lines[5] = lines[5].replace(b'"slope_high_ns":99999.99999999999', b'"slope_high_ns":' + value)
+    lines[7] = lines[7].replace(b'"queued"', b'"queue"')
+    lines[9] = lines[9].replace(b'"layers":2', b'"layers":2,"samples_ns":[1,' + value + b"]")
+    fast, slow = both(head + b"".join(lines))
+    assert fast == slow and isinstance(fast, Session) and isinstance(slow, Session)
+    assert repr(list(fast.probes)) == repr(list(slow.probes))
 
 
 def test_a_view_stays_as_it_was_while_the_file_grows(head: bytes) -> None:

@@ -108,6 +108,13 @@ def test_prompts_that_only_one_measured_are_left_out() -> None:
     assert any("6 prompts that both measured" in said for said in found.cautions)
 
 
+def test_one_prompt_is_one_prompt_and_not_several() -> None:
+    found = compare(named("a", 1, prompts=1, segments=8), named("b", 2, prompts=2, segments=8))
+    (prompts,) = [each for each in found.differences if each.fact == "prompts"]
+    assert (prompts.base, prompts.other) == ("1 prompt", "2 prompts")
+    assert any("the 1 prompt that both measured; up to 1 more is left out" in said for said in found.cautions)
+
+
 def test_one_prompt_is_compared_over_its_segments_and_says_so() -> None:
     found = compare(named("a", 1, prompts=1, segments=8), named("b", 2, prompts=1, segments=8))
     assert found.scope == "segments" and found.units == (8, 8)

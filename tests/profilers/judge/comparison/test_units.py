@@ -81,3 +81,18 @@ def test_windows_of_other_engines_are_paired_by_label() -> None:
 def test_windows_without_labels_stand_by_themselves() -> None:
     found = compare(Named("a", windows(1.0, (None,) * 8)), Named("b", windows(1.0, (None,) * 8)))
     assert not found.paired and any("windows are not matched" in said for said in found.cautions)
+
+
+def test_the_sums_of_a_prompt_are_those_of_its_rounds_and_steps() -> None:
+    a, b = named("a", 1, prompts=3), named("b", 2, k=3, prompts=3)
+    found = matched(a.session, b.session, setting(a), setting(b))
+    assert found is not None and found.scope == "prompts"
+    pairs = [s for v in visits_of(b.session) if v.setting == setting(b) for s in v.pairs()]
+    rounds, steps = [e for s in pairs for e in s.rounds], [e for s in pairs for e in s.steps]
+    splits = [e for s in pairs for e in s.splits if None not in (e.draft_ns, e.verify_ns, e.rest_ns)]
+    sums = found.other.sum(axis=0)
+    assert (sums[Sum.PLAIN_NS], sums[Sum.ROUND_NS]) == (sum(e.step_ns for e in steps), sum(e.round_ns for e in rounds))
+    assert (sums[Sum.ROUNDS], sums[Sum.TOKENS]) == (len(rounds), sum(e.tokens for e in rounds))
+    assert sums[Sum.TESTED] == sum(e.accepted + (e.accepted < e.drafted) for e in rounds)
+    assert sums[Sum.FURTHER] == sum(max(0, e.accepted - setting(a).k) for e in rounds)
+    assert (sums[Sum.SPLITS], sums[Sum.REST_NS]) == (len(splits), sum(e.rest_ns or 0 for e in splits))
