@@ -17,6 +17,7 @@ from typing import Any
 from rich.console import Console
 
 from ..engine.errors import SpecviewError
+from ..layouts.figures import count
 from ..layouts.summary import as_object, summary_lines
 from ..profilers.record import records
 from ..profilers.record.attaching.account import ArmAccount, account_of
@@ -210,9 +211,9 @@ def _lines(session: Session, footer: records.Footer) -> Iterator[str]:
 def _account_line(name: str, account: ArmAccount | None) -> str:
     if account is None:
         return f"{name}: nothing was counted"
-    parts = [f"{account.stretches:,} stretch{'' if account.stretches == 1 else 'es'}"]
+    parts = [count(account.stretches, "stretch", "stretches")]
     if account.tokens is not None:
-        parts.append(f"{account.tokens:,} tokens")
+        parts.append(count(account.tokens, "token"))
     if account.tokens_per_second is not None:
         parts.append(f"{account.tokens_per_second:.1f} tok/s")
     if account.tokens_per_round is not None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 
 from ..engine.errors import SpecviewError
+from ..layouts.figures import count
 from ..profilers.record.codec import safe_text
 from .settings import sessions_folder, shown_path
 
@@ -91,7 +92,7 @@ def _file_lines(file: ReadFile) -> list[str]:
         return [f"not used: {file.failure}"]
     tally = file.imported.tally
     lines = [
-        f"{file.name}: {file.imported.form}; {tally.understood:,} lines understood, {tally.ignored:,} ignored, "
+        f"{file.name}: {file.imported.form}; {count(tally.understood, 'line')} understood, {tally.ignored:,} ignored, "
         f"{tally.not_understood:,} not understood"
     ]
     return lines + [f"    not understood: {safe_text(example)}" for example in tally.examples]

@@ -9,6 +9,7 @@ from pathlib import Path
 from types import UnionType
 from typing import TYPE_CHECKING, Any, Union, get_args, get_origin, get_type_hints
 
+from ..layouts.figures import count
 from ..profilers.judge.blocks_table import blocks_table
 from ..profilers.judge.ledger_rows import LedgerSheet
 from ..profilers.judge.ledger_sheets import ledger_sheets
@@ -112,7 +113,10 @@ class OpenedSession:
 
     def __repr__(self) -> str:
         kept = self.session
-        counts = f"{len(kept.rounds):,} rounds, {len(kept.steps):,} steps, {len(kept.probes):,} probes"
+        counts = ", ".join(
+            count(len(each), noun)
+            for each, noun in ((kept.rounds, "round"), (kept.steps, "step"), (kept.probes, "probe"))
+        )
         return f"<specview session {kept.header.model.id!r}: {counts}, {kept.status}>"
 
     @cached_property

@@ -18,6 +18,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from ..engine.errors import SpecviewError
+from ..layouts.figures import count
 from ..profilers.record import records
 from ..profilers.record.plan import BLOCKS_DUTY, Budget, Plan, parsed_budget
 from ..profilers.record.steering import Command, Steering
@@ -110,7 +111,7 @@ class _Bar:
             description="measuring",
             completed=prompts_done,
             total=prompts_all,
-            state=f"prompt {min(int(prompts_done) + 1, prompts_all)} of {prompts_all}, {rounds} rounds",
+            state=f"prompt {min(int(prompts_done) + 1, prompts_all)} of {prompts_all}, {count(rounds, 'round')}",
             refresh=True,
         )
 

@@ -13,6 +13,7 @@ from .advice_facts import AdviceFacts
 from .advice_lengths import lengths_table
 from .lines import Line, line, wrapped
 from .tables import TableView
+from .told_rows import remark_of
 from .view_models import WhatIf
 from .what_if import question_of
 
@@ -35,7 +36,7 @@ class AdviceView:
 
     def remark(self, key: str | None) -> str:
         """What is said of a row."""
-        return next((said for known, said in self.remark_by_key if known == key), "")
+        return remark_of(self.remark_by_key, key)
 
     def what_if(self, key: str | None) -> WhatIf | None:
         """What a row asks."""

@@ -6,13 +6,14 @@ from ..profilers.judge.question import Basis, Question
 from ..profilers.judge.what_wins import Allowed, AtBest, Option, WhatWins
 from . import figures
 from .lengths import ranges_of
-from .tables import Column, TableRow, TableView
+from .tables import Column, TableView
+from .told_rows import ToldRows
 
 MANY = 10.0  # beyond that many times as much a percentage says nothing
 ALLOWED: dict[Allowed, str] = {"yes": "yes", "no": "NO", "not shown": "not shown", "unknown": "unknown"}
 TONES: dict[Allowed, str] = {"yes": "good", "no": "bad", "not shown": "warn", "unknown": ""}
 CHANGES = (
-    Column("what", "change", text=True, least=16),
+    Column("what", "change", text=True, least=17),
     Column("now", "now", 1),
     Column("needed", "to", 0),
     Column("by", "by", 0),
@@ -25,36 +26,31 @@ Made = tuple[TableView, list[tuple[str, str]], list[tuple[str, Question]]]
 
 def changes_of(basis: Basis, wins: WhatWins) -> Made:
     """The table, what is said of each row, and what each row asks, by its key."""
-    rows: list[TableRow] = []
-    remarks: list[tuple[str, str]] = []
+    told = ToldRows(CHANGES)
     questions: list[tuple[str, Question]] = []
 
-    def heading(key: str, text: str, said: str) -> None:
-        rows.append(TableRow(key, (f"── {text}", *[""] * (len(CHANGES) - 1)), "quiet"))
-        remarks.append((key, said))
-
     def put(key: str, cells: tuple[str, ...], tone: str, said: str, question: Question) -> None:
-        rows.append(TableRow(key, cells, tone))
-        remarks.append((key, f"{said} Enter shows every screen so, as a what-if."))
+        told.put(key, cells, f"{said} Enter shows every screen so, as a what-if.", tone)
         questions.append((key, question))
 
     for option in wins.single:
         cells, said = _option(option, wins)
         put(option.what, cells, "" if wins.wins else TONES[option.allowed], said, option.question)
     for name, now, why in _missing(basis, wins):
-        rows.append(TableRow(f"no {name}", (name, now, "none", "", "NO" if not wins.wins else "", "", why), "quiet"))
-        remarks.append((f"no {name}", f"{name}: {why}."))
+        cells = (name, now, "none", "", "NO" if not wins.wins else "", "", why)
+        told.put(f"no {name}", cells, f"{name}: {why}.", "quiet")
     if wins.together:
-        heading("together", "Two at once", "Less of each is needed where two change together.")
+        told.heading("together", "Two at once", "Less of each is needed where two change together.", "quiet")
     for option in wins.together:
         cells, said = _option(option, wins)
         put(option.what, cells, TONES[option.allowed], said, option.question)
     if wins.at_best:
-        heading("best", "At best", "All else as it is: how much lies in each thing at most, a bound and no forecast.")
+        said = "All else as it is: how much lies in each thing at most, a bound and no forecast."
+        told.heading("best", "At best", said, "quiet")
     for each in wins.at_best:
         cells, said = _best(each, wins)
         put(f"best {each.what}", cells, "good" if each.speedup > 1 else "", said, each.question)
-    return TableView(CHANGES, tuple(rows), message="Nothing can be changed here."), remarks, questions
+    return told.view("Nothing can be changed here."), told.remarks, questions
 
 
 def _missing(basis: Basis, wins: WhatWins) -> list[tuple[str, str, str]]:

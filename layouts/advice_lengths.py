@@ -20,9 +20,9 @@ LENGTHS = (
     Column("speedup", "S", 0),
     Column("interval", "95%", 3),
     Column("asked", "what if", 0),
-    Column("needed", "p at least", 1),
+    Column("needed", "p ≥", 1),
     Column("limit", "verify ≤ ms", 4),
-    Column("mark", "", 0, text=True, least=8),
+    Column("mark", "", 0, text=True, least=24),
 )
 
 
@@ -45,7 +45,7 @@ def lengths_table(facts: AdviceFacts, basis: Basis, asked: Question | None) -> t
         run = "this run" if own is None else f"this run, {figures.times(own.estimate)} measured"
         marks = [run] if row.k == basis.k and basis.measured else []
         marks += ["◀ best"] if row.k == best else []
-        marks += ["cannot win"] if row.cannot_win else []
+        marks += ["cannot win"] if row.cannot_win and own is None else []  # "p ≥ none" says so too
         marks += ["◇ best, what if"] if asked is not None and row.k == best_asked else []
         interval = intervals.get(row.k)
         needed = row.break_even_acceptance

@@ -10,6 +10,7 @@ from . import figures
 from .lines import Line, Span, line, right
 
 EIGHTHS = " ▏▎▍▌▋▊▉█"
+LEAST_SPREAD = 0.05  # of a value that stands alone on its axis
 DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))  # braille bits by row and column
 
 
@@ -104,19 +105,19 @@ def plot_lines(plot: Plot, width: int, height: int) -> list[Line]:
     """The chart with its axes, exactly `width` by `height` cells; p runs from 0 to 1, y in ms."""
     values = [v for curve, _ in plot.curves for v in curve] + [ms for ms, _, _ in plot.levels]
     low, high = min(values), max(values)
-    margin = (high - low or abs(high) or 1.0) * 0.08
-    low, high = low - margin, high + margin
-    labels = max(len(figures.short_ms(v)) for v in (low, high)) + 1
+    if high == low:
+        low, high = low - (abs(low) or 1.0) * LEAST_SPREAD, high + (abs(high) or 1.0) * LEAST_SPREAD
+    labels = max(len(text) for text in figures.ticks((low, high))) + 1
     canvas = Canvas(max(1, width - labels - 2), max(1, height - 2))
 
     def x_of(p: float) -> float:
         return min(p, 1.0) * (canvas.width - 1)
 
     def y_of(ms: float) -> float:
-        return (high - ms) / (high - low) * (canvas.height - 0.01)
+        return row_of(ms, low, high, canvas.height)
 
     _draw(canvas, plot, x_of, y_of)
-    ticks = _tick_rows(canvas.height, low, high)
+    ticks = axis_ticks(canvas.height, low, high)
     lines = []
     for y, row in enumerate(canvas.rows()):
         label = right(ticks.get(y, ""), labels)
@@ -155,10 +156,17 @@ def _draw_curve(canvas: Canvas, curve: Sequence[float], tone: str, y_of: Callabl
     canvas.flush_dots()
 
 
-def _tick_rows(height: int, low: float, high: float) -> dict[int, str]:
+def row_of(value: float, low: float, high: float, height: int) -> float:
+    """How far below the top of so many rows a value lies; both ends lie in the middle of their rows."""
+    return 0.5 + (high - value) / (high - low) * (height - 1)
+
+
+def axis_ticks(height: int, low: float, high: float) -> dict[int, str]:
+    """The numbers beside some of the rows, by row: both ends, and what lies between."""
     count = 2 if height < 6 else 4 if height < 16 else 6
-    rows = [round(i * (height - 1) / (count - 1)) for i in range(count)]
-    return {y: figures.short_ms(high - (y + 0.5) / height * (high - low)) for y in rows}
+    rows = [round(i * (height - 1) / max(1, count - 1)) for i in range(count)]
+    values = [high - y * (high - low) / max(1, height - 1) for y in rows]
+    return dict(zip(rows, figures.ticks(values), strict=True))
 
 
 def p_labels(width: int) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from . import figures
-from .charts import Canvas
+from .charts import LEAST_SPREAD, Canvas, axis_ticks, row_of
 from .lines import Line, Span, line, right
 
 Scale = Callable[[float], float]
@@ -75,10 +75,10 @@ def _frame_of(chart: Chart, width: int) -> Frame:
     values = [v for p in points for v in (p.y, p.low, p.high) if v is not None]
     values += [] if chart.level is None else [chart.level]
     low, high = (0.0 if chart.from_zero else min(values)), max(values)
-    margin = (high - low or abs(high) or 1.0) * 0.06
-    low, high = (low if chart.from_zero else low - margin), high + margin
+    if high == low:
+        low, high = low - (abs(low) or 1.0) * LEAST_SPREAD, high + (abs(high) or 1.0) * LEAST_SPREAD
     low, high = chart.ends or (low, high)
-    labels = max(len(figures.short_ms(v)) for v in (low, high)) + 1
+    labels = max(len(text) for text in figures.ticks((low, high))) + 1
     return Frame(low, high, labels, max(1, width - labels - 1), min(p.x for p in points), max(p.x for p in points))
 
 
@@ -105,7 +105,7 @@ def chart_lines(chart: Chart, width: int, height: int, cursor: int | None = None
     canvas = Canvas(frame.width, max(1, height - 2))
 
     def y_of(value: float) -> float:
-        return (high - value) / (high - low) * (canvas.height - 0.01)
+        return row_of(value, low, high, canvas.height)
 
     if cursor is not None:
         for y in range(canvas.height):
@@ -140,10 +140,7 @@ def _draw(canvas: Canvas, series: Series, x_of: Scale, y_of: Scale) -> None:
 
 
 def _framed(canvas: Canvas, ends: tuple[float, float], labels: int, places: dict[int, float]) -> list[Line]:
-    low, high = ends
-    count = 2 if canvas.height < 6 else 4 if canvas.height < 16 else 6
-    rows = [round(i * (canvas.height - 1) / (count - 1)) for i in range(count)]
-    ticks = {y: figures.short_ms(high - (y + 0.5) / canvas.height * (high - low)) for y in rows}
+    ticks = axis_ticks(canvas.height, *ends)
     lines: list[Line] = []
     for y, row in enumerate(canvas.rows()):
         label = right(ticks.get(y, ""), labels)
@@ -159,7 +156,7 @@ def _x_labels(places: dict[int, float], width: int) -> str:
     taken = width
     order: Sequence[int] = sorted(places, reverse=True)
     for x in order:
-        text = str(x)
+        text = figures.grouped(x)
         at = min(width - len(text), max(0, round(places[x]) - len(text) // 2))
         if at + len(text) < taken or x == order[0]:
             cells[at : at + len(text)] = list(text)

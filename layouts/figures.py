@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
+
+from ..profilers.judge.counted import counted
 
 if TYPE_CHECKING:  # numpy takes longer to load than the first frame may
     from ..profilers.judge.statistics import Interval
@@ -68,8 +72,13 @@ def size(size_bytes: int | None) -> str:
 
 
 def count(number: int, noun: str, plural: str | None = None) -> str:
-    """1 prompt, 2 prompts."""
-    return f"{number} {noun if number == 1 else plural or noun + 's'}"
+    """1 prompt, 2 prompts, 1,200 prompts."""
+    return counted(number, noun, plural)
+
+
+def grouped(number: int | None) -> str:
+    """A count in groups of three digits."""
+    return NONE if number is None else f"{number:,}"
 
 
 def bare_ms(value: float | None) -> str:
@@ -80,8 +89,15 @@ def bare_ms(value: float | None) -> str:
 
 
 def short_ms(value: float) -> str:
-    """Milliseconds for the ticks of an axis: no more digits than needed below three."""
+    """Milliseconds beside a drawing: no more digits than needed below three."""
     return f"{value:.2f}" if abs(value) < 1 else f"{value:.1f}" if abs(value) < 10 else f"{value:.0f}"
+
+
+def ticks(values: Sequence[float]) -> tuple[str, ...]:
+    """The numbers of an axis with both its ends, all with as many decimals, which depend on the ends alone."""
+    third = (max(values) - min(values)) / 3
+    decimals = max(0, 1 - math.floor(math.log10(third))) if third > 0 else 2
+    return tuple(f"{round(value, decimals) + 0.0:.{decimals}f}" for value in values)
 
 
 def ratio(value: float | None) -> str:

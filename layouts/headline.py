@@ -94,7 +94,10 @@ def _verdict(ledger: Ledger, live: Live, break_even: BreakEvenView) -> HeadlineV
     s = verdict.speedup
     first = f"{figures.times(s.estimate)} measured, {figures.span(s)} ({rates}){_predicted(ledger)}"
     scope = " This prompt only." if verdict.scope == "this prompt only" else ""
-    return HeadlineView(verdict.kind, WORDS[verdict.kind], first, _why(ledger) + scope, _limit(break_even, ledger))
+    side = f" {facts.switch.sentence}" if facts.switch is not None and facts.switch.sentence else ""
+    return HeadlineView(
+        verdict.kind, WORDS[verdict.kind], first, _why(ledger) + scope + side, _limit(break_even, ledger)
+    )
 
 
 def _also(findings: Sequence[GuardFinding]) -> str:

@@ -52,7 +52,7 @@ def _yield(found: ImportedVerdict) -> list[Row]:
     numbers = found.numbers
     counts = "" if found.rounds is None else f"{found.rounds:,}"
     if found.rounds is not None and found.accepted is not None:
-        counts += f" · {found.rounds + found.accepted:,} tokens"
+        counts += f" · {figures.count(found.rounds + found.accepted, 'token')}"
     told = "" if found.accepted is None else f"{found.accepted:,} of {_whole(found.drafted)} drafts accepted"
     per_draft = _of(found.acceptance, AcceptanceKind.PER_DRAFT)
     tokens, ends = numbers.get("tokens_per_round"), numbers.get("tokens_per_round_95")

@@ -9,7 +9,8 @@ from ..profilers.judge.ledger_rows import GROUPS, Division, GroupName, LedgerRow
 from ..profilers.judge.two_rulers import TwoRulers
 from . import figures
 from .lines import Line, folded, line, width_of, wrapped
-from .tables import Column, TableRow, TableView
+from .tables import Column, TableView
+from .told_rows import ToldRows, remark_of
 from .view_models import Tone, WhatIfView
 from .what_if import asked_rows
 
@@ -61,13 +62,12 @@ class LedgerView:
 
     def remark(self, key: str | None) -> str:
         """What is said of the row with that key."""
-        return next((said for known, said in self.remark_by_key if known == key), "")
+        return remark_of(self.remark_by_key, key)
 
 
 def ledger_view(sheets: Sequence[LedgerSheet], asked: WhatIfView | None = None) -> LedgerView:
     """The sheets one below the other; `asked` is the what-if that the dashboard answers at the moment."""
-    rows: list[TableRow] = []
-    remarks: list[tuple[str, str]] = []
+    told = ToldRows(COLUMNS)
     several = len(sheets) > 1
     for at, sheet in enumerate(sheets):
         mine = [*sheet.rows, *(asked_rows(asked) if at == 0 else [])]
@@ -76,20 +76,18 @@ def ledger_view(sheets: Sequence[LedgerSheet], asked: WhatIfView | None = None) 
             if not held:
                 continue
             heading = f"{GROUP_TITLES[group]} · {sheet.title}" if several else GROUP_TITLES[group]
-            rows.append(TableRow(f"{at} {group}", (f"── {heading}", *[""] * (len(COLUMNS) - 1))))
-            remarks.append((f"{at} {group}", GROUP_WORDS[group]))
+            told.heading(f"{at} {group}", heading, GROUP_WORDS[group])
             for index, row in enumerate(held):
-                key = f"{at} {group} {index}"
-                rows.append(TableRow(key, _cells(row), _tone(row)))
-                remarks.append((key, f"{row.source}: {row.remark}" if row.remark else row.source))
+                said = f"{row.source}: {row.remark}" if row.remark else row.source
+                told.put(f"{at} {group} {index}", _cells(row), said, _tone(row))
     return LedgerView(
         title=f"Ledger · {sheets[0].title}" if len(sheets) == 1 else f"Ledger · {len(sheets)} groups",
         sentences=tuple(dict.fromkeys(f"{s.title}: {s.sentence}" if several else s.sentence for s in sheets)),
         divisions=tuple(division for sheet in sheets for division in sheet.divisions),
         two_rulers=tuple(s.two_rulers for s in sheets if s.two_rulers is not None),
         notes=tuple(dict.fromkeys(note for sheet in sheets for note in sheet.notes)),
-        table=_without_empty(TableView(COLUMNS, tuple(rows), message=NOTHING.message)),
-        remark_by_key=tuple(remarks),
+        table=_without_empty(told.view(NOTHING.message)),
+        remark_by_key=tuple(told.remarks),
     )
 
 

@@ -89,5 +89,5 @@ def _when(entry: Entry, zone: tzinfo | None) -> str:
 def _holds(entry: Entry) -> str:
     parts = [size_text(entry.size_bytes)]
     counted = (("round", entry.rounds), ("step", entry.steps), ("token", entry.tokens))
-    parts += [f"{number:,} {noun if number == 1 else noun + 's'}" for noun, number in counted if number]
+    parts += [figures.count(number, noun) for noun, number in counted if number]
     return ", ".join(parts)

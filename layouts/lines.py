@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -72,6 +73,51 @@ def clipped(spans: Line, width: int) -> Line:
         kept.append(span)
         room -= cells
     return tuple(kept)
+
+
+def shortened(text: str, width: int) -> str:
+    """Text of parts, " · " between them, in at most so many cells: whole words, the lesser ones left out.
+
+    What words stand in brackets go first, then what follows the last comma of a part, the last part's first, then whole
+    parts from the end, then words; … stands only in a single word that is too long. Of two names with " ↔ " between
+    them both stay, each cut to its half.
+    """
+    if cell_len(text) <= width:
+        return text
+    one, between, other = text.partition(" ↔ ")
+    if between:
+        half = (width - len(between)) // 2
+        room = max(half, width - len(between) - cell_len(other)), max(half, width - len(between) - cell_len(one))
+        named = zip((one, other), room, strict=True)
+        return between.join(left(name, min(cells, cell_len(name))) for name, cells in named)
+    text = re.sub(r" \([^() ][^()]*\)", "", text)
+    parts = text.split(" · ")
+    for index in reversed(range(len(parts))):
+        while cell_len(" · ".join(parts)) > width and ", " in parts[index]:
+            parts[index] = parts[index].rpartition(", ")[0]
+    while len(parts) > 1 and cell_len(" · ".join(parts)) > width:
+        parts.pop()
+    words = " · ".join(parts).split(" ")
+    while len(words) > 1 and cell_len(" ".join(words)) > width:
+        words.pop()
+    return left(" ".join(words), min(width, cell_len(" ".join(words))))
+
+
+def whole_items(spans: Line, width: int) -> Line:
+    """A legend in at most so many cells: of its items, two spaces apart, as many of the first as fit."""
+    if width_of(spans) <= width:
+        return spans
+    text = "".join(span.text for span in spans)
+    room = len(text)
+    while room > 0 and cell_len(text[:room].rstrip()) > width:
+        room = text[:room].rstrip().rfind("  ") + 1
+    kept: list[Span] = []
+    for span in spans:
+        if room <= 0:
+            break
+        kept.append(Span(span.text[:room], span.tone))
+        room -= len(span.text)
+    return tuple(kept) if kept else clipped(spans, width)
 
 
 def folded(spans: Line, width: int) -> list[Line]:

@@ -101,11 +101,11 @@ def moved_width(facts: OpsFacts, ask: OpsAsk, by: int) -> OpsAsk:
     return replace(ask, width=facts.widths[max(0, min(at, len(facts.widths) - 1))])
 
 
-def moved_sort(ask: OpsAsk, by: int) -> OpsAsk:
+def moved_sort(ask: OpsAsk) -> OpsAsk:
     """Sorted by the next column, round and round; a column that is not there in this mode is passed over."""
     keys = [key for key in SORTS if ask.by == "primitive" or key != "primitive"]
     at = keys.index(ask.sort) if ask.sort in keys else len(keys) - 1
-    return replace(ask, sort=keys[(at + by) % len(keys)])
+    return replace(ask, sort=keys[(at + 1) % len(keys)])
 
 
 def ops_view(facts: OpsFacts, ask: OpsAsk) -> OpsView:
@@ -120,7 +120,7 @@ def ops_view(facts: OpsFacts, ask: OpsAsk) -> OpsView:
     numeric = ask.sort not in ("block", "category", "primitive")
     message = ""
     if not rows:
-        message = "No census was taken at this width, so primitives are not known: + − change the width."
+        message = "No census was taken at this width, so primitives are not known: ( ) change the width."
     elif not kept:
         message = f"Nothing here is named {ask.needle!r}: esc shows everything again."
     view = TableView(
@@ -183,8 +183,8 @@ def _row(row: OpsRow, keys: list[str]) -> TableRow:
         "block": row.place.block,
         "category": category,
         "primitive": row.primitive,
-        "count": _number(row.count),
-        "dispatches": _number(row.dispatches),
+        "count": figures.grouped(row.count),
+        "dispatches": figures.grouped(row.dispatches),
         "bytes": figures.size(row.moved_bytes) if row.known else figures.NONE,
         "flops": figures.NONE if row.flops is None or not row.known else figures.flops(row.flops),
         "decode": figures.bare_ms(row.decode_ms),
@@ -194,10 +194,6 @@ def _row(row: OpsRow, keys: list[str]) -> TableRow:
         "avoidable": figures.bare_ms(row.avoidable_ms),
     }
     return TableRow(row_key(row), tuple(text_by_key[key] for key in keys))
-
-
-def _number(value: int | None) -> str:
-    return figures.NONE if value is None else f"{value:,}"
 
 
 @dataclass(frozen=True, slots=True)

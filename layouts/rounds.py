@@ -30,11 +30,15 @@ def _counts(ledger: Ledger) -> list[Row]:
     if counts is not None:
         tokens = counts.accepted + counts.rounds
         rows.append(
-            Row("rounds", f"{counts.rounds:,} · {tokens:,} tokens", f"{figures.count(ledger.prompts, 'prompt')}")
+            Row(
+                "rounds",
+                f"{counts.rounds:,} · {figures.count(tokens, 'token')}",
+                figures.count(ledger.prompts, "prompt"),
+            )
         )
         if counts.per_draft is not None:
             label = "p" if ledger.setting.k == 1 else "p per draft"
-            remark = f"95%, {ledger.setting.rule}, {counts.accepted} of {counts.drafted}"
+            remark = f"95%, {ledger.setting.rule}, {counts.accepted:,} of {counts.drafted:,}"
             rows.append(Row(label, figures.with_span(counts.per_draft), remark))
         if ledger.setting.k > 1:
             each = " ".join(figures.share(None if a is None else a.estimate) for a in counts.conditional[:8])

@@ -18,6 +18,7 @@ FREE = ("▓", "cat-linear")
 EMPTY_CHART = Chart(())
 EMPTY_TABLE = TableView()
 LEAST_BARS = 3
+ROOMY_LEGEND = 46
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,7 @@ def history_view(history: History | None) -> HistoryView:
         return HistoryView(message=NOTHING, table=TableView(message=NOTHING))
     alpha = history.alpha
     summary = (
-        f"{history.count:,} {'round' if history.count == 1 else 'rounds'} of {history.setting.drafter}, "
+        f"{figures.count(history.count, 'round')} of {history.setting.drafter}, "
         f"k = {history.setting.k}: "
         f"α {figures.share(alpha.estimate)} {figures.span(alpha)} (conditional acceptance, pooled over positions)"
     )
@@ -118,8 +119,10 @@ def window_of(view: HistoryView, number: int | None) -> Window | None:
 
 def window_words(window: Window) -> str:
     """What a window says."""
+    first, last = window.first + 1, window.last + 1
+    rounds = f"round {last:,}" if first == last else f"rounds {first:,}–{last:,}"
     return (
-        f"rounds {window.first + 1:,}–{window.last + 1:,}: α {figures.share(window.acceptance.estimate)} "
+        f"{rounds}: α {figures.share(window.acceptance.estimate)} "
         f"{figures.span(window.acceptance)}, E {window.tokens_per_round:.2f}, "
         f"{figures.ms(window.round_ms)} a round, {figures.count(window.prompts, 'prompt')}"
     )
@@ -133,7 +136,9 @@ def length_lines(view: HistoryView, width: int, height: int) -> list[Line]:
     labels = max(2, len(str(view.lengths[-1].accepted)))
     room = max(4, width - labels - counts - 20 if width >= 44 else width - labels - 8)
     full = max(max(each.share.high, each.expected or 0.0) for each in view.lengths)
-    lines = [line(("kept   ", "quiet"), ("█", "whole"), " share of rounds  ", ("│", "warn"), " if α were constant")]
+    expected = " if α were constant" if width >= ROOMY_LEGEND else " constant α"
+    share = " share of rounds  " if width >= ROOMY_LEGEND else " of rounds  "
+    lines = [line(("kept   ", "quiet"), ("█", "whole"), share, ("│", "warn"), expected)]
     for each in view.lengths:
         cells = list(bar(each.share.estimate, full, room).ljust(room))
         tones = ["whole"] * room
@@ -156,7 +161,7 @@ def timeline_lines(rounds: tuple[OneRound, ...], selected: int | None, width: in
     """
     if not rounds:
         return wrapped(NOTHING, width, "quiet")
-    legend = line(*(part for name, glyph, tone in PARTS for part in ((glyph, tone), f" {name}  ")), FREE, " free round")
+    legend = line(*(part for name, glyph, tone in PARTS for part in ((glyph, tone), f" {name}  ")), FREE, " free")
     bars = max(LEAST_BARS, height - 4)
     labels = 6
     room = max(1, width - labels)

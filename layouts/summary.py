@@ -92,13 +92,13 @@ def _acceptance(ledger: Ledger) -> list[str]:
         return []
     lines = [
         f"tokens per round {figures.with_span(counts.tokens_per_round)}   "
-        f"{counts.rounds} rounds, at most {ledger.setting.k + 1} each"
+        f"{figures.count(counts.rounds, 'round')}, at most {ledger.setting.k + 1} each"
     ]
     if counts.per_draft is None:
         return [*lines, "acceptance       — (nothing was drafted)"]
     lines.append(
         f"acceptance       {figures.with_span(counts.per_draft)}   per draft (accepted ÷ drafted), 95%, "
-        f"{ledger.setting.rule}, {counts.accepted} of {counts.drafted}"
+        f"{ledger.setting.rule}, {counts.accepted:,} of {counts.drafted:,}"
     )
     first = counts.conditional[0]
     if len(counts.conditional) > 1 and first is not None:
@@ -206,9 +206,9 @@ def _output(ledger: Ledger) -> list[str]:
     if output.ties:
         return [
             f"output           differs from plain greedy at {figures.count(output.ties, 'near tie')} "
-            f"(largest margin {output.margin:.3g} logits), {output.compared} tokens compared"
+            f"(largest margin {output.margin:.3g} logits), {figures.count(output.compared, 'token')} compared"
         ]
-    return [f"output           = plain greedy, {output.compared} tokens compared"]
+    return [f"output           = plain greedy, {figures.count(output.compared, 'token')} compared"]
 
 
 def _memory(ledger: Ledger) -> list[str]:

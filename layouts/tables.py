@@ -48,14 +48,33 @@ class TableView:
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """Which columns are shown, by index, and how many cells each has."""
+    """Which columns are shown, by index, how many cells each has, and how many stand before the last one."""
 
     indices: tuple[int, ...]
     widths: tuple[int, ...]
+    last_gap: int = BETWEEN
+
+    def at(self, cell: int) -> int | None:
+        """The index of the column in which a cell of a row lies; None between columns and beside them."""
+        for index, width in zip(self.indices, self.widths, strict=True):
+            cell -= self.before(index)
+            if 0 <= cell < width:
+                return index
+            cell -= width
+        return None
+
+    def before(self, index: int) -> int:
+        """How many cells part a column from the one before."""
+        if index == self.indices[0]:
+            return 0
+        return self.last_gap if index == self.indices[-1] else BETWEEN
 
 
-def fitted(view: TableView, width: int) -> Fitted:
-    """The columns that fit so many cells: texts give way first, then whole columns by rank."""
+def fitted(view: TableView, width: int, free: int = 0) -> Fitted:
+    """The columns that fit so many cells: texts give way first, then whole columns by rank.
+
+    `free` cells of them stay empty at the end; rather than a whole column the last gap gives way to those.
+    """
     needed = [_needed(view, index) for index in range(len(view.columns))]
     least = [
         min(cells, column.least) if column.text else cells for cells, column in zip(needed, view.columns, strict=True)
@@ -66,14 +85,15 @@ def fitted(view: TableView, width: int) -> Fitted:
         if view.columns[going].rank == 0:
             break
         kept.remove(going)
-    spare = width - sum(least[i] + BETWEEN for i in kept) + BETWEEN
+    spare = width - free - sum(least[i] + BETWEEN for i in kept) + BETWEEN
+    last_gap = max(1, BETWEEN + min(0, spare))
     widths = {i: least[i] for i in kept}
     cut = [i for i in kept if widths[i] < needed[i]]
     while spare > 0 and cut:  # cell by cell to the narrowest text that is cut
         widths[min(cut, key=lambda i: (widths[i], i))] += 1
         spare -= 1
         cut = [i for i in cut if widths[i] < needed[i]]
-    return Fitted(tuple(kept), tuple(widths[i] for i in kept))
+    return Fitted(tuple(kept), tuple(widths[i] for i in kept), last_gap)
 
 
 def _needed(view: TableView, index: int) -> int:
@@ -92,7 +112,7 @@ def header_line(view: TableView, fit: Fitted) -> Line:
         column = view.columns[index]
         marked = column.key == view.sorted_by
         title = f"{column.title}▾" if marked else column.title
-        _put(spans, title, width, column, "strong" if marked else "quiet")
+        _put(spans, title, width, column, "strong" if marked else "quiet", fit.before(index))
     return tuple(spans)
 
 
@@ -100,13 +120,13 @@ def row_line(view: TableView, row: TableRow, fit: Fitted) -> Line:
     """One row in the widths of its columns."""
     spans: list[Span] = []
     for index, width in zip(fit.indices, fit.widths, strict=True):
-        _put(spans, row.cells[index], width, view.columns[index], row.tone)
+        _put(spans, row.cells[index], width, view.columns[index], row.tone, fit.before(index))
     return tuple(spans)
 
 
-def _put(spans: list[Span], text: str, width: int, column: Column, tone: str) -> None:
-    if spans:
-        spans.append(Span(" " * BETWEEN))
+def _put(spans: list[Span], text: str, width: int, column: Column, tone: str, gap: int) -> None:
+    if gap:
+        spans.append(Span(" " * gap))
     length = _length(text)
     if length > width and column.tail and text.isascii():
         text = f"…{text[length - width + 1 :]}"
@@ -115,8 +135,8 @@ def _put(spans: list[Span], text: str, width: int, column: Column, tone: str) ->
 
 
 def table_lines(view: TableView, width: int) -> list[Line]:
-    """A small table whole, for a panel that scrolls."""
-    fit = fitted(view, width)
+    """A small table whole, a cell before the scrollbar free, for a panel that scrolls."""
+    fit = fitted(view, width, 1)
     return [header_line(view, fit), *(row_line(view, row, fit) for row in view.rows)]
 
 

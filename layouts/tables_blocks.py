@@ -8,6 +8,7 @@ from typing import Any
 
 from rich.text import Text
 
+from ..profilers.judge.alike_probes import alike
 from ..profilers.judge.gap_parts import GapParts, gap_parts
 from ..profilers.judge.ruler_sentences import ruler_sentences
 from ..profilers.judge.rulers import Reading, RulerRow, RulerTable, ruler_table
@@ -58,7 +59,7 @@ def blocks_object(session: Session) -> dict[str, Any]:
 
 def block_widths(session: Session) -> list[int]:
     """The widths that blocks were timed at."""
-    return sorted({p.width for p in session.probes if p.category is not None})
+    return sorted({p.one.width for p in alike(session.probes) if p.one.category is not None})
 
 
 def _reading(reading: Reading[Any]) -> str:

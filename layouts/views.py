@@ -16,6 +16,7 @@ from ..profilers.judge.cloud import cloud_of
 from ..profilers.judge.event_rows import columns_of
 from ..profilers.judge.floors import Floors, NoFloor, floors_of
 from ..profilers.judge.ledger import Ledger, ledger_of
+from ..profilers.judge.sided import one_side
 from ..profilers.judge.visits import Setting
 from ..profilers.record.plan import ONE_PASS
 from ..profilers.record.records import Round, Run
@@ -146,7 +147,7 @@ def _limits(session: Session) -> tuple[Floors | NoFloor | None, Mapping[int, Bat
 def _shares(session: Session, ledger: Ledger) -> dict[int, float]:
     """How many rounds of the ledger's setting drafted how much, as shares."""
     runs = {r.run for r in session.runs if r.arm != "plain" and _of(r, ledger.setting)}
-    rounds = columns_of(session.rounds, Round)
+    rounds = columns_of(one_side(session).rounds, Round)
     drafted = rounds.column("drafted")
     counted = np.isin(rounds.column("run"), sorted(runs)) & (rounds.column("warm_up") == 0) & (drafted <= LONGEST_DRAFT)
     lengths, firsts, counts = np.unique(drafted[counted], return_index=True, return_counts=True)

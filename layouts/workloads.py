@@ -17,6 +17,7 @@ from .imported_loads import ImportedLoad
 from .lengths import ranges_of
 from .synthetic import drafter_words
 from .tables import Column, TableRow, TableView
+from .told_rows import remark_of
 from .view_models import Tone, WhatIf
 from .what_if import question_of
 from .workload_facts import WorkloadFacts
@@ -82,7 +83,7 @@ class WorkloadsView:
 
     def remark(self, key: str | None) -> str:
         """What is said of one workload."""
-        return next((said for known, said in self.remark_by_key if known == key), "")
+        return remark_of(self.remark_by_key, key)
 
 
 def workloads_view(facts: WorkloadFacts, what_if: WhatIf, sort: str = SORTS[0]) -> WorkloadsView:
@@ -161,8 +162,8 @@ def _row(load: Workload, facts: WorkloadFacts, what_if: WhatIf, columns: Sequenc
         "sampling": sampling_words(load.setting),
         "length": length_words(load.length),
         "drafter": _drafter(load.setting),
-        "n": str(len(load.prompts)),
-        "rounds": str(load.rounds),
+        "n": figures.grouped(len(load.prompts)),
+        "rounds": figures.grouped(load.rounds),
         "p": figures.share(load.alpha.estimate),
         "p_span": _clipped(load.alpha),
         "kind": "conditional",
@@ -274,7 +275,7 @@ def _prompts(load: Workload, facts: WorkloadFacts, what_if: WhatIf) -> TableView
         best = best_by_p.get(rounded, figures.NONE)
         text = {
             "prompt": each.name,
-            "rounds": str(each.rounds),
+            "rounds": figures.grouped(each.rounds),
             "p": figures.share(each.alpha),
             "tokens": figures.ratio(each.tokens),
             "speedup": figures.NONE if doubt else figures.times(each.estimate),

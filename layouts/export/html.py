@@ -215,7 +215,7 @@ def _ops(report: Report) -> str:
         tag("h3", words(title)) + tag("div", _plain_table(view), class_="wide") + "<p></p>"
         for title, view in (
             ("Floors by category, ms", report.floors_table),
-            (f"{report.ops_title}: the {len(report.ops.rows)} rows with most to avoid", report.ops),
+            (f"{report.ops_title}: the {figures.count(len(report.ops.rows), 'row')} with most to avoid", report.ops),
         )
         if view.rows
     )

@@ -152,9 +152,9 @@ def lengths_plot(rounds_by_accepted: Sequence[int]) -> str:
     for length, count in enumerate(rounds_by_accepted):
         share = count / total * 100
         x, y = axes.x(length), axes.y(share)
-        told = hint(f"{length} accepted: {count:,} of {total:,} rounds ({share:.1f}%)")
+        told = hint(f"{length} accepted: {count:,} of {figures.count(total, 'round')} ({share:.1f}%)")
         height = max(0.0, HEIGHT - BOTTOM - y)
         parts.append(tag("rect", told, x=x - wide / 2, y=y, width=wide, height=height, class_="accepted"))
         if longest <= 10:
             parts.append(label(f"{share:.0f}%", x, y - 5, "label", "middle"))
-    return picture(f"Accepted drafts of {total:,} rounds.", parts)
+    return picture(f"Accepted drafts of {figures.count(total, 'round')}.", parts)

@@ -78,7 +78,7 @@ def _events(session: Session) -> str:
         (len(session.probes) + len(session.batch_probes), "probe"),
         (len(session.counters), "window"),
     )
-    return ", ".join(f"{number:,} {noun}{'' if number == 1 else 's'}" for number, noun in counted if number)
+    return ", ".join(figures.count(number, noun) for number, noun in counted if number)
 
 
 def _ended(session: Session) -> str:

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from .. import figures
 from ..charts import Mark, Plot, plot_lines
-from ..lines import Line, line, wrapped
+from ..lines import Line, line, whole_items, wrapped
 from ..view_models import BreakEvenView
 from .panel import Panel
 
@@ -32,9 +32,9 @@ class BreakEvenPanel(Panel[BreakEvenView]):
         words = _words(view, width)
         if height < ROOMY and view.what_if is None and not view.what_if_message:
             words = []
-        legend = _legend(view, width)
+        legend = _legend(view)
         rows = max(LEAST_ROWS, height - len(words) - len(legend))
-        return [*legend, *plot_lines(_plot(view), width, rows), *words]
+        return [*(whole_items(each, width) for each in legend), *plot_lines(_plot(view), width, rows), *words]
 
 
 def named(view: BreakEvenView, k: int) -> str:
@@ -42,7 +42,7 @@ def named(view: BreakEvenView, k: int) -> str:
     return view.level or f"verify({k + 1})"
 
 
-def _legend(view: BreakEvenView, width: int) -> list[Line]:
+def _legend(view: BreakEvenView) -> list[Line]:
     assert view.curve is not None
     spread = f" {figures.share(view.p_low)}–{figures.share(view.p_high)}  "
     band = () if view.p_low is None else (("░", "band"), spread)

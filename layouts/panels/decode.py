@@ -6,11 +6,10 @@ from typing import ClassVar
 
 from .. import figures
 from ..charts import bar, stacked
-from ..lines import EMPTY, Line, left, line, right, wrapped
+from ..lines import EMPTY, Line, line, right, wrapped
 from ..view_models import DecodeView
-from .panel import CATEGORY_TONES, SHORT_NAMES, Panel
+from .panel import CATEGORY_TONES, LABEL, SHORT_NAMES, Panel, label_cells
 
-LABEL = 13
 VALUE = 7
 LEAST_FOR_HOT = 10  # rows beside the categories
 
@@ -48,7 +47,7 @@ class DecodePanel(Panel[DecodeView]):
 def _row(label: str, tone: str, drawn: Line, value: float | None, room: int, value_tone: str = "") -> Line:
     used = sum(len(span.text) for span in drawn)
     return line(
-        (left(label, LABEL), tone),
+        (label_cells(label), tone),
         *drawn,
         " " * max(0, room - used),
         (right(figures.bare_ms(value), VALUE), value_tone),

@@ -11,9 +11,10 @@ from textual.content import Content
 from textual.events import Resize, Show
 from textual.widget import Widget
 
-from ..lines import Line, clipped
+from ..lines import Line, clipped, left, shortened
 
 V = TypeVar("V")
+TITLE_FRAME = 6  # corners, and a line and a space on either side of a title
 
 CATEGORY_TONES = {
     "embedding": "cat-embedding",
@@ -29,8 +30,9 @@ CATEGORY_TONES = {
 SHORT_NAMES = {
     "linear attention": "linear attn",
     "full attention": "full attn",
-    "norms and residuals": "norms, resid.",
+    "norms and residuals": "norms, resid",
 }
+LABEL = 13  # cells before a bar
 TONES = (
     "quiet",
     "strong",
@@ -57,6 +59,11 @@ TONES = (
     "mark",
     *CATEGORY_TONES.values(),
 )
+
+
+def label_cells(label: str) -> str:
+    """The label of a bar, a space always between the two."""
+    return f"{left(label, LABEL - 1)} "
 
 
 class Body(Widget):
@@ -159,7 +166,9 @@ class Panel(VerticalScroll, Generic[V], inherit_bindings=False, can_focus=True):
     def redraw(self) -> None:
         """Draw the view into the size there is."""
         size = self.scrollable_content_region
-        titles = self.titles(self._view)
+        room = max(0, self.outer_size.width - TITLE_FRAME)
+        title, subtitle = self.titles(self._view)
+        titles = shortened(title, room), shortened(subtitle, room)
         if titles != self._titles:  # setting one repaints the frame
             self._titles = titles
             self.border_title, self.border_subtitle = Content(titles[0]), self.subtitle(titles[1])

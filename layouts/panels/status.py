@@ -7,6 +7,7 @@ from textual.widgets import Static
 
 from .. import figures
 from ..charts import bar
+from ..lines import left, shortened
 from ..view_models import StatusView
 
 
@@ -24,7 +25,7 @@ class StatusLine(Static):
             self.refresh()
 
     def render(self) -> Content:
-        """One line, the title cut before the state is."""
+        """One line; the title gives way to the state, in whole words."""
         view = self._view
         right = f" {view.word}"
         if view.progress is not None and view.state in ("recording", "paused"):
@@ -35,8 +36,8 @@ class StatusLine(Static):
             right += f" {figures.clock(view.seconds)}"
         width = self.content_size.width
         end = Content.styled(right, "bold")
-        title = Content(view.title).truncate(max(0, width - end.cell_length), ellipsis=True, pad=True)
-        return title + end
+        room = max(0, width - end.cell_length)
+        return Content(left(shortened(view.title, room), room)) + end
 
 
 class TroubleLine(Static):

@@ -16,12 +16,14 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.widgets import Static
 
-from ..lines import Line, clipped, width_of
+from ..lines import Line, clipped, shortened, width_of
 from ..tables import Fitted, TableView, fitted, header_line, row_line
+from .panel import TITLE_FRAME
 
 TONES = ("quiet", "strong", "good", "bad", "warn", "what-if")
 POINTER, NO_POINTER = "▸", " "
 MARGIN = 2  # the pointer and a space
+FREE = 1  # a column before the frame
 
 
 class Rows(ScrollView, inherit_bindings=False, can_focus=True):
@@ -107,7 +109,7 @@ class Rows(ScrollView, inherit_bindings=False, can_focus=True):
 
     def _measure(self) -> None:
         width = self.scrollable_content_region.width
-        fit = fitted(self._view, max(1, width - MARGIN)) if width > 0 else Fitted((), ())
+        fit = fitted(self._view, max(1, width - MARGIN), FREE) if width > 0 else Fitted((), ())
         if fit != self._fit:
             self._fit = fit
             self.post_message(self.Laid(self))
@@ -159,7 +161,7 @@ class Rows(ScrollView, inherit_bindings=False, can_focus=True):
         here = index == self._at
         cells = row_line(self._view, self._view.rows[index], self._fit)
         segments = [Segment(f"{POINTER if here else NO_POINTER} ", self.rich_style)]
-        for span in clipped(cells, max(1, width - MARGIN)):
+        for span in clipped(cells, max(1, width - MARGIN - FREE)):
             tone = self.get_component_rich_style(f"tone--{span.tone}", partial=True) if span.tone else None
             segments.append(Segment(span.text, self.rich_style if tone is None else self.rich_style + tone))
         strip = Strip(segments).adjust_cell_length(width, self.rich_style)
@@ -169,10 +171,23 @@ class Rows(ScrollView, inherit_bindings=False, can_focus=True):
 class TablePanel(Vertical):
     """A titled frame around a header and rows, or around a message where there are none."""
 
+    class TitleClicked(Message):
+        """The title of a column was clicked; `column` is its key."""
+
+        def __init__(self, panel: TablePanel, column: str) -> None:
+            super().__init__()
+            self.panel, self.column = panel, column
+
+        @property
+        def control(self) -> TablePanel:
+            """The panel."""
+            return self.panel
+
     def __init__(self, *, id: str) -> None:
         super().__init__(id=id)
         self.rows = Rows()
         self._titles = ("", "")
+        self._named: tuple[str, ...] = ("", "")
 
     def compose(self) -> ComposeResult:
         """Header, message, rows."""
@@ -184,6 +199,15 @@ class TablePanel(Vertical):
         """Nothing to show yet."""
         self._lay_out()
 
+    def on_click(self, event: Click) -> None:
+        """Say which title was clicked, if one was."""
+        header = self.query_one(".header", Static)
+        if event.widget is not header:
+            return
+        index = self.rows.fit().at(event.screen_x - header.region.x - MARGIN)
+        if index is not None:
+            self.post_message(self.TitleClicked(self, self.rows.view.columns[index].key))
+
     def on_rows_laid(self, message: Rows.Laid) -> None:
         """The header follows the rows."""
         message.stop()
@@ -193,10 +217,22 @@ class TablePanel(Vertical):
         """Show another table; an equal one costs nothing."""
         if (title, subtitle) != self._titles:
             self._titles = (title, subtitle)
-            self.border_title, self.border_subtitle = Content(title), Content(subtitle)
+            self._set_titles()
         if view != self.rows.view:
             self.rows.show(view)
             self._lay_out()
+
+    def on_resize(self, event: Resize) -> None:
+        """More or less of the titles fits."""
+        self._set_titles()
+
+    def _set_titles(self) -> None:
+        """Title and subtitle, as much of them as fits in whole words."""
+        room = max(0, self.outer_size.width - TITLE_FRAME)
+        named = tuple(shortened(text, room) for text in self._titles)
+        if named != self._named:
+            self._named = named
+            self.border_title, self.border_subtitle = Content(named[0]), Content(named[1])
 
     def notify_style_update(self) -> None:
         """The header's styles are of the theme, which reaches the rows after the panel."""

@@ -9,9 +9,8 @@ from .. import figures
 from ..charts import bar
 from ..lines import EMPTY, Line, left, line, right, wrapped
 from ..view_models import RatioBar, VerifyView
-from .panel import SHORT_NAMES, Panel
+from .panel import LABEL, SHORT_NAMES, Panel, label_cells
 
-LABEL = 13
 VALUE = 6
 FIRST_WIDTHS = ("1", "2", "4", "8", "16", "3", "6", "12")
 
@@ -38,7 +37,7 @@ class VerifyPanel(Panel[VerifyView]):
             return [*lines, *wrapped(view.no_widths, width, "quiet")]
         if lines:
             lines.append(EMPTY)
-        lines.append(line((left("positions n", LABEL), "quiet"), ("verify(n) ÷ decode", "quiet")))
+        lines.append(line((label_cells("positions n"), "quiet"), ("verify(n) ÷ decode", "quiet")))
         shown = _chosen(view, height - len(lines))
         full = max(b.ratio for b in view.widths)
         for b in shown:
@@ -49,7 +48,7 @@ class VerifyPanel(Panel[VerifyView]):
             drawn = bar(b.ratio, full, room)
             lines.append(
                 line(
-                    (left(f"{b.label:<2}{word}", LABEL), "warn" if word == " cliff" else "here" if b.marked else ""),
+                    (label_cells(f"{b.label:<2}{word}"), "warn" if word == " cliff" else "here" if b.marked else ""),
                     (drawn, "width"),
                     " " * (room - len(drawn)),
                     right(figures.ratio(b.ratio), VALUE),
@@ -71,7 +70,7 @@ def _categories(categories: Sequence[RatioBar], room: int) -> list[Line]:
         cells = max(0, round(c.ratio / full * room) - len(solid))
         lines.append(
             line(
-                left(SHORT_NAMES.get(c.label, c.label), LABEL),
+                label_cells(SHORT_NAMES.get(c.label, c.label)),
                 (solid, "ratio"),
                 ("▓" * cells, "extra"),
                 " " * (room - len(solid) - cells),
@@ -86,7 +85,7 @@ def _asked_line(each: RatioBar, full: float, room: int) -> Line:
     ratio, was = (each.ratio, "") if each.asked is None else (each.asked, f" was {figures.ratio(each.ratio)}")
     drawn = bar(min(ratio, full), full, max(4, room - len(was)))
     pad = " " * max(0, room - len(drawn) - len(was))
-    word = left(f"{each.label:<2} what if", LABEL)
+    word = label_cells(f"{each.label:<2} what if")
     return line((word, "what-if"), (drawn, "what-if"), pad, (was, "quiet"), right(figures.ratio(ratio), VALUE))
 
 

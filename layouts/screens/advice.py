@@ -6,8 +6,6 @@ from collections.abc import Iterable
 from typing import ClassVar
 
 from textual.binding import BindingType
-from textual.content import Content
-from textual.events import Resize
 from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Static
@@ -15,15 +13,15 @@ from textual.widgets import Static
 from ..advice import AdviceView, said_lines
 from ..advice_lengths import length_question
 from ..explanations import Explanation
+from ..lines import Line
 from ..panels.table import Rows, TablePanel
 from ..panels.text import TextPanel
 from ..view_models import StatusView, WhatIf
-from .page import PageScreen, key
+from .page import key
+from .told import ToldScreen
 
-FRAME = 2
 
-
-class AdviceScreen(PageScreen):
+class AdviceScreen(ToldScreen):
     """Shows one `AdviceView`; posts what a chosen row asks."""
 
     NAME: ClassVar[str] = "advice"
@@ -58,48 +56,37 @@ class AdviceScreen(PageScreen):
         yield TablePanel(id="lengths")
         yield Static(id="remark", markup=False)
 
-    def on_mount(self) -> None:
-        """Show what it was made with."""
-        super().on_mount()
-        self._draw()
-
-    def on_resize(self, event: Resize) -> None:
-        """How much room the sentences have depends on the size."""
-        super().on_resize(event)
-        self._draw()
-
     def show_view(self, view: AdviceView, k: int = 0) -> None:
         """Show another view; `k` is the measured draft length. Equal parts cost nothing."""
         if (view, k) != (self._view, self._k):
             self._view, self._k = view, k
-            self._draw()
+            self.draw()
 
-    def _draw(self) -> None:
+    def draw(self) -> None:
+        """Sentences, changes, lengths, and what is said of the chosen row."""
         view = self._view
-        width, height = self.size
-        said = self.query_one("#said", TextPanel)
-        needed = len(said_lines(view, max(20, width - 4)))
-        said.styles.height = FRAME + max(1, min(needed, height // 4))
-        said.draw_with(lambda columns, rows: said_lines(view, columns), (view.sentences, view.changes), view.title)
+
+        def drawing(columns: int, rows: int) -> list[Line]:
+            return said_lines(view, columns)
+
+        facts = (view.sentences, view.changes)
+        self.draw_head(self.query_one("#said", TextPanel), drawing, facts, view.title, self.size.height // 4)
         changes, lengths = self.query_one("#changes", TablePanel), self.query_one("#lengths", TablePanel)
         changes.show(view.changes, view.table_title, "↑ ↓ · enter asks what if")
         lengths.show(view.lengths, "Draft length k at this acceptance", "tab · enter asks what if")
-        self._say(self._focused().selected)
+        self.say(self._focused().selected)
 
     def _focused(self) -> Rows:
         lengths = self.query_one("#lengths", TablePanel).rows
         return lengths if lengths.has_focus else self.query_one("#changes", TablePanel).rows
 
-    def on_rows_selected(self, message: Rows.Selected) -> None:
-        """Say what is known of the chosen row."""
-        self._say(message.key)
-
     def on_descendant_focus(self) -> None:
         """The other table: say its row."""
-        self._say(self._focused().selected)
+        self.say(self._focused().selected)
 
-    def _say(self, key: str | None) -> None:
-        self.query_one("#remark", Static).update(Content(self._view.remark(key)))
+    def said_of(self, key: str | None) -> str:
+        """What is said of a change or a length."""
+        return self._view.remark(key)
 
     def action_choose(self) -> None:
         """Ask the selected row."""

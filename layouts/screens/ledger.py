@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import ClassVar
 
-from textual.content import Content
-from textual.events import Resize
 from textual.widget import Widget
 from textual.widgets import Static
 
@@ -17,13 +15,12 @@ from ..panels.table import Rows, TablePanel
 from ..panels.text import TextPanel
 from ..tables import TableView
 from ..view_models import StatusView
-from .page import PageScreen
+from .told import FRAME, ToldScreen
 
-FRAME = 2
 CHROME = 5  # status, footer, remark, and a line to spare
 
 
-class LedgerScreen(PageScreen):
+class LedgerScreen(ToldScreen):
     """Shows one `LedgerView`."""
 
     NAME: ClassVar[str] = "ledger"
@@ -44,43 +41,29 @@ class LedgerScreen(PageScreen):
         yield TablePanel(id="numbers")
         yield Static(id="remark", markup=False)
 
-    def on_mount(self) -> None:
-        """Show what it was made with."""
-        super().on_mount()
-        self._draw()
-
-    def on_resize(self, event: Resize) -> None:
-        """How much room the division has depends on the size."""
-        super().on_resize(event)
-        self._draw()
-
     def show_view(self, view: LedgerView) -> None:
         """Show other numbers; equal ones cost nothing."""
         if view != self._view:
             self._view = view
-            self._draw()
+            self.draw()
 
-    def _draw(self) -> None:
+    def draw(self) -> None:
+        """Division, numbers, and what is said of one."""
         view = self._view
-        division = self.query_one("#division", TextPanel)
         width, height = self.size
-        needed = len(head_lines(view, max(20, width - 4)))
-        division.display = needed > 0
-        division.styles.height = FRAME + max(1, min(needed, (height - CHROME) // 2 - FRAME))
 
         def drawing(columns: int, rows: int) -> list[Line]:
             return head_lines(view, columns)
 
-        division.draw_with(drawing, (view.sentences, view.divisions, view.two_rulers, view.notes), view.title)
+        facts = (view.sentences, view.divisions, view.two_rulers, view.notes)
+        most = (height - CHROME) // 2 - FRAME
+        self.draw_head(self.query_one("#division", TextPanel), drawing, facts, view.title, most)
         self.query_one("#numbers", TablePanel).show(table_for(view, width), "Numbers", view.legend)
-        self._say(self.query_one(Rows).selected)
+        self.say(self.query_one(Rows).selected)
 
-    def on_rows_selected(self, message: Rows.Selected) -> None:
-        """Say what is known of the chosen row."""
-        self._say(message.key)
-
-    def _say(self, key: str | None) -> None:
-        self.query_one("#remark", Static).update(Content(self._view.remark(key)))
+    def said_of(self, key: str | None) -> str:
+        """What is said of a number."""
+        return self._view.remark(key)
 
     def explanation(self) -> Explanation:
         """What a ledger is, with its divisions."""

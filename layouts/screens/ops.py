@@ -33,8 +33,7 @@ from ..tables import table_lines
 from ..view_models import StatusView
 from .page import PageScreen, key
 
-KEYS = "< > sort · / filter · v place or primitive · + − width"
-NARROW = 70
+KEYS = "S sort · / filter · v place or primitive · ( ) positions"
 COMING = "No census and no timed blocks yet: a survey brings both; a recording times blocks between segments."
 
 
@@ -50,12 +49,11 @@ class OpsScreen(PageScreen):
     NAME: ClassVar[str] = "ops"
     AUTO_FOCUS = "#ops Rows"
     BINDINGS: ClassVar[list[BindingType]] = [
-        key("less_than_sign", "sort(-1)", "Sort by the column before", "sort the table by the column before", "<"),
-        key("greater_than_sign", "sort(1)", "Sort by the next column", "sort the table by the next column", ">"),
+        key("S", "sort", "Sort by the next column", "sort by the next column, round and round; or click on a title"),
         key("slash", "filter", "Filter", "show only rows with these words in their names; esc shows all", "/"),
         key("v", "by", "By place or by primitive", "one row for each place of blocks, or for each kind of primitive"),
-        key("plus,equals_sign", "width(1)", "More positions", "the table of the next width", "+"),
-        key("minus", "width(-1)", "Fewer positions", "the table of the width before", "−"),
+        key("left_parenthesis", "width(-1)", "Fewer positions", "the table of a pass over the next smaller width", "("),
+        key("right_parenthesis", "width(1)", "More positions", "the table of a pass over the next larger width", ")"),
     ]
 
     def __init__(self, status: StatusView) -> None:
@@ -102,8 +100,7 @@ class OpsScreen(PageScreen):
     def _draw(self) -> None:
         panel = self.query_one("#ops", TablePanel)
         view = ops_view(self._shown(), self._ask)
-        keys = KEYS if self.size.width >= NARROW else "< > / v + −"
-        panel.show(view.table, view.title, f"{view.subtitle} · {keys}" if view.table.rows else "y survey")
+        panel.show(view.table, view.title, f"{view.subtitle} · {KEYS}" if view.table.rows else "y survey")
         self._draw_detail(panel.rows.selected)
         floors = floors_view(self._shown(), self._ask)
 
@@ -137,9 +134,14 @@ class OpsScreen(PageScreen):
             self._draw()
             self.query_one("#ops", TablePanel).rows.select_first()
 
-    def action_sort(self, by: int) -> None:
-        """Sort by another column."""
-        self._asked(moved_sort(self._ask, by))
+    def action_sort(self) -> None:
+        """Sort by the next column."""
+        self._asked(moved_sort(self._ask))
+
+    def on_table_panel_title_clicked(self, message: TablePanel.TitleClicked) -> None:
+        """Sort by the column whose title was clicked."""
+        message.stop()
+        self._asked(replace(self._ask, sort=message.column))
 
     def action_by(self) -> None:
         """By place, or by primitive."""

@@ -9,7 +9,7 @@ from textual.widget import Widget
 
 from ..curve_chart import chart_lines, nearest_x
 from ..explanations import Explanation
-from ..lines import Line, wrapped
+from ..lines import Line, whole_items, wrapped
 from ..panels.pointed import PointedPanel
 from ..panels.table import Rows, TablePanel
 from ..panels.text import TextPanel
@@ -128,4 +128,8 @@ def _over_time(view: HistoryView, cursor: int | None, width: int, height: int) -
     below = [] if window is None else wrapped(window_words(window), width, "strong")
     at = None if window is None else window.last + 1
     drawn = chart_lines(view.over_time, width, height - 1 - len(below), at)
-    return [view.over_time_legend, *drawn, *below] if drawn else [*below, *wrapped(view.summary, width, "quiet")]
+    return (
+        [whole_items(view.over_time_legend, width), *drawn, *below]
+        if drawn
+        else [*below, *wrapped(view.summary, width, "quiet")]
+    )

@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 
 from textual.binding import BindingType
 from textual.content import Content
-from textual.events import Click, Resize
+from textual.events import Resize
 from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Input, Static
@@ -33,9 +33,8 @@ from ..library_detail import detail_lines
 from ..library_words import ASKING_KEYS, KEYS, PLACEHOLDERS, sessions_explanation
 from ..lines import Line
 from ..panels.ask_line import AskLine
-from ..panels.table import MARGIN, Rows, TablePanel
+from ..panels.table import Rows, TablePanel
 from ..panels.text import TextPanel
-from ..tables import BETWEEN
 from ..view_models import StatusView
 from .page import PageScreen, key
 
@@ -218,17 +217,10 @@ class SessionsScreen(PageScreen):
         self._asked(moved_sort(self._ask))
         self._rows.select_first()
 
-    def on_click(self, event: Click) -> None:
-        """A click on a title sorts by that column."""
-        header = self.query_one("#sessions .header", Static)
-        if event.widget is not header:
-            return
-        x, fit = event.screen_x - header.region.x - MARGIN, self._rows.fit()
-        for index, width in zip(fit.indices, fit.widths, strict=True):
-            if 0 <= x < width:
-                self._asked(sorted_by(self._ask, self._rows.view.columns[index].key))
-                return
-            x -= width + BETWEEN
+    def on_table_panel_title_clicked(self, message: TablePanel.TitleClicked) -> None:
+        """Sort by that column."""
+        message.stop()
+        self._asked(sorted_by(self._ask, message.column))
 
     def action_mark(self) -> None:
         """Mark the selected session, and go on to the next."""

@@ -11,7 +11,7 @@ from textual.widget import Widget
 from ..curve_chart import Chart, chart_lines, nearest_x
 from ..explanations import Explanation
 from ..heat import heat_lines
-from ..lines import Line
+from ..lines import Line, whole_items
 from ..panels.pointed import PointedPanel
 from ..panels.table import Rows, TablePanel
 from ..sweep import SweepView, notes_lines
@@ -153,4 +153,5 @@ def _charted(
     if rows < LEAST_CHART + 2:
         rows, below = height - 1, [] if height > LEAST_CHART else below
     drawn = chart_lines(chart, width, rows, cursor if cursor in chart.xs else None)
-    return [legend, *drawn, *below] if drawn else below or [legend]
+    shown = whole_items(legend, width)
+    return [shown, *drawn, *below] if drawn else below or [shown]

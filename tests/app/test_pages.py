@@ -158,10 +158,11 @@ def test_ops_sorts_filters_and_changes_mode(tmp_path: Path) -> None:
         first = rows.selected
         await pilot.press("down")
         assert rows.selected != first
-        await pilot.press("less_than_sign")
-        assert "floor▾" in text_of(app) and rows.selected == rows.view.rows[0].key
-        await pilot.press("greater_than_sign", "greater_than_sign")
-        assert "block▾" in text_of(app)
+        await pilot.press("S")
+        assert "block▾" in text_of(app) and rows.selected == rows.view.rows[0].key
+        titles = page.query_one("#ops .header")
+        await pilot.click("#ops .header", offset=(str(titles.render()).index("verify"), 0))
+        assert "verify▾" in text_of(app)
         await pilot.press("v")
         assert "by primitive" in text_of(app) and "GatherQMM" in text_of(app)
         await pilot.press("slash", *"gather", "space", "z")
@@ -170,7 +171,16 @@ def test_ops_sorts_filters_and_changes_mode(tmp_path: Path) -> None:
         assert "1 of 15" in text_of(app) and page.query_one("#filter", Input).value == "gather"
         await pilot.press("slash", "escape")
         assert "15 · a pass" in text_of(app) and not page.filtering and app.page is page
-        await pilot.press("plus", "minus")
+        moved: list[int] = []
+
+        def action_width(by: int) -> None:
+            moved.append(by)
+
+        page.action_width = action_width  # type: ignore[method-assign]
+        await pilot.press("left_parenthesis", "right_parenthesis", "minus", "equals_sign", "minus", "greater_than_sign")
+        assert moved == [-1, 1] and "avoid.▾" in text_of(app)
+        assert app.what_if.verify == pytest.approx(0.99) and app.what_if.draft == pytest.approx(1.01)
+        assert "WHAT IF" in text_of(app)
 
     drive(opened(tmp_path, "survey-moe"), script)
 
@@ -191,7 +201,7 @@ def test_thousands_of_rows_draw_only_those_on_the_screen(tmp_path: Path) -> None
         await pilot.press("end")
         await pilot.pause()
         assert rows.selected == rows.view.rows[-1].key and "▸" in text_of(app)
-        await pilot.press("greater_than_sign", "home")
+        await pilot.press("S", "home")
         assert rows.selected == rows.view.rows[0].key
 
     drive(opened(tmp_path, "survey", (*base[:-1], *many, base[-1])), script)

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-from specview.layouts.charts import Mark, Plot, bar, plot_lines, stacked
+import pytest
+
+from specview.layouts.charts import Mark, Plot, axis_ticks, bar, plot_lines, row_of, stacked
 from specview.layouts.lines import clipped, left, line, right, width_of, wrapped
+from specview.layouts.panels.decode import DecodePanel
+from specview.layouts.panels.panel import CATEGORY_TONES, LABEL, SHORT_NAMES, label_cells
+from specview.layouts.panels.verify import VerifyPanel
+from specview.layouts.view_models import CategoryTime, DecodeView, RatioBar, VerifyView
 
 
 def text(spans):
@@ -53,3 +59,23 @@ def test_texts_are_cut_padded_and_wrapped_by_cells() -> None:
     assert [text(spans) for spans in wrapped("one two three", 7, indent=1)] == ["one two", " three"]
     assert text(clipped(line("以以", "以"), 5)) == "以以…"
     assert text(clipped(line("ab", "cd"), 4)) == "abcd"
+
+
+def test_an_axis_has_both_its_ends_with_as_many_decimals() -> None:
+    for height in (3, 6, 9, 20):
+        ticks = axis_ticks(height, 0.0, 1.0)
+        assert ticks[0] == "1.00" and ticks[height - 1] == "0.00"
+        assert int(row_of(1.0, 0.0, 1.0, height)) == 0 and int(row_of(0.0, 0.0, 1.0, height)) == height - 1
+    assert list(axis_ticks(9, 0.0, 50.0).values()) == ["50", "31", "19", "0"]
+    assert list(axis_ticks(9, -1e-9, 5.0).values())[-1] == "0.0"
+
+
+@pytest.mark.parametrize("category", CATEGORY_TONES)
+def test_a_space_stands_between_every_category_and_its_bar(category: str) -> None:
+    label = label_cells(SHORT_NAMES.get(category, category))
+    assert len(label) == LABEL and label.endswith(" ") and "…" not in label
+    decode = DecodeView(ruler="queued", whole_ms=2.0, sum_ms=2.0, categories=(CategoryTime(category, 2.0),))
+    ratios = VerifyView(categories=(RatioBar(category, 2.0),), widths=(RatioBar("1", 1.0), RatioBar("2", 2.0, True)))
+    for panel, view in ((DecodePanel(decode, id="a"), decode), (VerifyPanel(ratios, id="b"), ratios)):
+        lines = [text(spans) for spans in panel.draw(view, 40, 20)]  # type: ignore[arg-type]
+        assert all(each[LABEL - 1] == " " for each in lines if "█" in each)

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 from compared_sessions import VERIFY, records
-from screen_text import snapshot_of, until
+from reviewed import LOOKS, assert_reviewed, looks_of
+from screen_text import until
 from session_builder import written
 
 from specview.app.application import Source, SpecviewApp
 
-SNAPSHOTS = Path(__file__).parent / "snapshots"
-LOOKS = ((80, 24, "dark"), (120, 40, "light"), (200, 60, "dark"))
 CASES: dict[str, list[dict[str, Any]]] = {
     "dearer": [{"verify": {**VERIFY, 2: VERIFY[2] * 1.1}}],
     "several": [{"k": 3}, {"environment": {"blas": "OpenBLAS"}}, {"others": 0.6}],
@@ -35,16 +33,7 @@ def test_a_comparison_looks_as_reviewed(case: str, tmp_path: Path) -> None:
             await until(pilot, lambda: app.settled)
             await app.compare_paths((base, *others))
             await until(pilot, lambda: app.compare_settled, "compared")
-            for width, height, theme in LOOKS:
-                await pilot.resize_terminal(width, height)
-                app.theme = f"specview-{theme}"
-                for _ in range(3):
-                    await pilot.pause()
-                found[f"compare-{case}-{width}x{height}-{theme}.txt"] = snapshot_of(app)
+            found.update(await looks_of(pilot, f"compare-{case}"))
 
     asyncio.run(run())
-    if os.environ.get("SPECVIEW_SNAPSHOTS") == "write":
-        for name, text in found.items():
-            (SNAPSHOTS / name).write_text(text, encoding="utf-8")
-    for name, text in found.items():
-        assert text == (SNAPSHOTS / name).read_text(encoding="utf-8"), name
+    assert_reviewed(found)

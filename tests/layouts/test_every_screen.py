@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 from long_sessions import write_session
-from screen_text import snapshot_of, until
+from reviewed import SNAPSHOTS, assert_reviewed, turned
+from screen_text import snapshot_of, styled_rows, until
 from session_builder import written
 from textual.pilot import Pilot
 
@@ -21,9 +22,10 @@ from specview.app.application import Source, SpecviewApp
 from specview.app.pages import SCREEN_BY_NAME
 from specview.layouts.screens.sessions import SessionsScreen
 
-SNAPSHOTS = Path(__file__).parent / "snapshots" / "screens"
 EXAMPLES = Path(__file__).resolve().parents[2] / "assets" / "examples"
 SIZES = ((80, 24), (120, 40), (200, 60))
+THEMES = ("dark", "light")
+READ, READ_AT = "normal", (120, 40)  # the styles of these are written out, to be reviewed
 DASHBOARD = "dashboard"
 MIDDAY_NS = 1_798_804_800_000_000_000  # when all files of the folder were changed
 
@@ -58,28 +60,26 @@ CASES: dict[str, Callable[[Path], Path]] = {
 }
 
 
-def views_of(dark: str, light: str) -> str:
-    """The characters of a screen, and what the styles of both themes come to."""
-    text, styles = dark.split("\nstyles by row\n")
-    same, other = light.split("\nstyles by row\n")
-    assert text == same, "the themes differ in more than their styles"
-    digests = [f"{name} {hashlib.sha256(each.encode()).hexdigest()[:16]}" for name, each in
-               (("dark", styles), ("light", other))]  # fmt: skip
-    return "\n".join([text, *digests, ""])
+def digest(styles: str) -> str:
+    """What styles come to where they are not written out."""
+    return hashlib.sha256(styles.encode()).hexdigest()[:16]
 
 
-async def seen(app: SpecviewApp, pilot: Pilot[Any]) -> str:
-    """This screen at every size, in both themes."""
+async def seen(app: SpecviewApp, pilot: Pilot[Any], written_out: bool) -> str:
+    """This screen at every size, in both themes: its characters, and its styles as a digest or written out."""
     found = []
-    for width, height in SIZES:
-        await pilot.resize_terminal(width, height)
-        looks = []
-        for theme in ("dark", "light"):
-            app.theme = f"specview-{theme}"
-            for _ in range(3):
-                await pilot.pause()
-            looks.append(snapshot_of(app))
-        found.append(f"== {width} × {height}\n{views_of(*looks)}")
+    for size in SIZES:
+        texts, styles = [], []
+        for theme in THEMES:
+            await turned(pilot, *size, theme)
+            text, each = snapshot_of(app).split("\nstyles by row\n")
+            texts.append(text)
+            if written_out and size == READ_AT:
+                styles.append("\n".join((f"styles, {theme}", *styled_rows(app))))
+            else:
+                styles.append(f"{theme} {digest(each)}")
+        assert len(set(texts)) == 1, "the themes differ in more than their styles"
+        found.append("\n".join((f"== {size[0]} × {size[1]}", texts[0], *styles, "")))
     return "\n".join(found)
 
 
@@ -116,16 +116,17 @@ def test_every_screen_looks_as_reviewed(case: str, tmp_path: Path, monkeypatch: 
     async def run() -> None:
         async with app.run_test(size=SIZES[0]) as pilot:
             await until(pilot, lambda: app.settled)
-            found[DASHBOARD] = await seen(app, pilot)
+            found[DASHBOARD] = await seen(app, pilot, case == READ)
             for screen in SCREEN_BY_NAME:
                 await show(app, pilot, screen, tmp_path)
-                found[screen] = await seen(app, pilot)
+                found[screen] = await seen(app, pilot, case == READ)
 
     asyncio.run(run())
     assert set(found) == {DASHBOARD, *SCREEN_BY_NAME}
-    if os.environ.get("SPECVIEW_SNAPSHOTS") == "write":
-        SNAPSHOTS.mkdir(exist_ok=True)
-        for screen, text in found.items():
-            (SNAPSHOTS / f"{screen}-{case}.txt").write_text(text, encoding="utf-8")
-    for screen, text in found.items():
-        assert text == (SNAPSHOTS / f"{screen}-{case}.txt").read_text(encoding="utf-8"), f"{screen} of {case}"
+    assert_reviewed({f"{screen}-{case}.txt": text for screen, text in found.items()}, SNAPSHOTS / "screens")
+
+
+def test_no_title_is_cut_and_no_row_touches_its_frame() -> None:
+    rows = [row for file in SNAPSHOTS.rglob("*.txt") for row in file.read_text(encoding="utf-8").splitlines()]
+    assert not [row for row in rows if row.startswith(("╭", "╰")) and "…" in row]
+    assert not [row for row in rows if row.startswith("│▸") and row.endswith("│") and row[-2] not in " ▁▂▃▄▅▆▇█"]

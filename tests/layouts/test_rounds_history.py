@@ -3,7 +3,7 @@
 import pytest
 from session_builder import CASES, Made, built, lines_of
 
-from specview.layouts.curve_chart import chart_lines, nearest_x
+from specview.layouts.curve_chart import Chart, Point, Series, chart_lines, nearest_x
 from specview.layouts.lines import width_of
 from specview.layouts.rounds_history import (
     NOTHING,
@@ -79,3 +79,24 @@ def test_a_single_round_can_be_shown():
 def test_without_rounds_a_sentence_stands_there():
     assert history_view(None).message == NOTHING
     assert " ".join(text_of(timeline_lines((), None, 40, 10))) == NOTHING
+
+
+def test_a_window_of_one_round_is_one_round_and_its_alpha_lies_on_the_axis():
+    view = view_of(CASES["one-round"])
+    assert window_words(view.windows[0]).startswith("round 1: α 1.00")
+    drawn = text_of(chart_lines(view.over_time, 40, 8))
+    assert drawn[0].lstrip().startswith("1.00┤") and "●" in drawn[0]
+    assert any(each.lstrip().startswith("0.00┤") for each in drawn)
+
+
+@pytest.mark.parametrize("width", [36, 57])
+def test_legends_are_whole_at_every_width(view, width):
+    shown = length_lines(view, width, 12)[0], timeline_lines(view.rounds, None, width, 12)[0]
+    assert all(width_of(each) <= width for each in shown)
+    assert "α" in text_of(shown)[0] and "free" in text_of(shown)[1]
+
+
+def test_counts_under_an_axis_stand_in_groups_of_digits():
+    points = tuple(Point(x, 0.5) for x in (8214, 131408))
+    assert "8,214" in text_of(chart_lines(Chart((Series(points, "●", ""),)), 60, 8))[-1]
+    assert "131,408" in text_of(chart_lines(Chart((Series(points, "●", ""),)), 60, 8))[-1]

@@ -138,7 +138,7 @@ def test_too_close_says_about_how_many_more_rounds(build):
     session = build.finished()
     needed = ledger_of(session).rounds_needed
     assert said(session)[0].startswith("Too close to call")
-    assert f"About {needed} more rounds may settle it, if mean and spread stay as they are." in said(session)
+    assert f"About {needed:,} more rounds may settle it, if mean and spread stay as they are." in said(session)
 
 
 def test_the_prediction_stands_beside_the_measurement(losing):

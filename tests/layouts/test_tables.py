@@ -63,3 +63,22 @@ def test_numbers_go_from_large_to_small_with_missing_ones_last() -> None:
     one, two, three = (TableRow(key, ()) for key in "abc")
     assert [row.key for row in sorted_rows([(1.0, one), (None, two), (3, three)], True)] == ["c", "a", "b"]
     assert [row.key for row in sorted_rows([("z", one), ("b", two), ("c", three)], False)] == ["b", "c", "a"]
+
+
+def test_columns_kept_free_cost_a_gap_rather_than_a_column() -> None:
+    full = fitted(VIEW, 200)
+    taken = sum(full.widths) + 2 * (len(full.widths) - 1)
+    assert fitted(VIEW, taken).indices == fitted(VIEW, taken, 1).indices
+    for width in (25, 33, 38, taken, taken + 1, taken + 20):
+        fit = fitted(VIEW, width, 1)
+        lines = [header_line(VIEW, fit), *(row_line(VIEW, row, fit) for row in VIEW.rows)]
+        assert {width_of(spans) for spans in lines} <= set(range(width))
+    tight = fitted(VIEW, taken, 1)
+    assert tight.last_gap == 1 or sum(tight.widths) < sum(full.widths)
+
+
+def test_a_cell_says_which_column_it_lies_in() -> None:
+    fit = fitted(VIEW, 200)
+    title = text(header_line(VIEW, fit))
+    assert [fit.at(title.index(word)) for word in ("block", "note")] == [0, 3]
+    assert fit.at(fit.widths[0]) is None and fit.at(500) is None and fit.at(-1) is None

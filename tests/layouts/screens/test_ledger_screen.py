@@ -6,13 +6,12 @@ test_every_screen has the usual sessions.
 from __future__ import annotations
 
 import asyncio
-import os
-from pathlib import Path
 
 import july
 import pytest
 from ledger_app import LedgerApp
-from screen_text import snapshot_of, text_of, until
+from reviewed import assert_reviewed, looks_of
+from screen_text import text_of, until
 from session_builder import CASES
 from windows_made import drafting, imported_half, plain, session
 
@@ -21,7 +20,6 @@ from specview.layouts.panels.table import Rows
 from specview.profilers.judge.ledger_sheets import ledger_sheets
 from specview.profilers.record.session import Session, session_of
 
-SNAPSHOTS = Path(__file__).parent.parent / "snapshots"
 SIZES = ((80, 24), (120, 40), (200, 60))
 SESSIONS = {
     "normal": session_of(CASES["normal"]),
@@ -55,19 +53,10 @@ def test_the_ledger_of_an_import_looks_as_reviewed() -> None:
         async with app.run_test(size=SIZES[0]) as pilot:
             await until(pilot, lambda: app.ready)
             app.page.show_view(app.ledger)
-            for (width, height), theme in zip(SIZES, ("dark", "light", "dark"), strict=True):
-                await pilot.resize_terminal(width, height)
-                app.theme = f"specview-{theme}"
-                for _ in range(3):
-                    await pilot.pause()
-                found[f"ledger-imported-{width}x{height}-{theme}.txt"] = snapshot_of(app)
+            found.update(await looks_of(pilot, "ledger-imported"))
 
     asyncio.run(run())
-    if os.environ.get("SPECVIEW_SNAPSHOTS") == "write":
-        for name, text in found.items():
-            (SNAPSHOTS / name).write_text(text, encoding="utf-8")
-    for name, text in found.items():
-        assert text == (SNAPSHOTS / name).read_text(encoding="utf-8"), name
+    assert_reviewed(found)
 
 
 @pytest.mark.parametrize("size", SIZES)
