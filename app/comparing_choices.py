@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from pathlib import Path
 
-from ..layouts import figures
+from ..layouts.library import size_text
 from ..layouts.screens.choice import Choice
 from ..profilers.record.library.entries import Entry
 from ..profilers.record.library.index import Index
@@ -36,5 +36,5 @@ def _same(path: Path, base: Path) -> bool:
 def _choice(entry: Entry, where: str = "") -> Choice:
     when = where or datetime.fromtimestamp(entry.when_ns / 1e9).strftime("%Y-%m-%d %H:%M")
     drafts = f"{entry.drafter} k={entry.k}" if entry.drafter and entry.k is not None else entry.drafter
-    parts = (when, entry.model, drafts, entry.blas, figures.size(entry.size_bytes))
+    parts = (when, entry.model, drafts, entry.blas, size_text(entry.size_bytes))
     return Choice(str(entry.path), entry.name, " · ".join(part for part in parts if part))

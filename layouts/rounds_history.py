@@ -16,7 +16,8 @@ NOTHING = "No round was drafted here, so there is nothing to plot: record with a
 PARTS = (("draft", "▒", "cat-norms"), ("verify", "█", "measured"), ("rest", "░", "quiet"))
 FREE = ("▓", "cat-linear")
 EMPTY_CHART = Chart(())
-EMPTY_TABLE = TableView()
+WAIT = "Reckoning …"
+WAITING_TABLE = TableView(message=WAIT)
 LEAST_BARS = 3
 ROOMY_LEGEND = 46
 
@@ -26,14 +27,14 @@ class HistoryView:
     """What the screen shows; `rounds` are newest first, as the table is, `message` stands where there are none."""
 
     title: str = "Rounds"
-    message: str = "Reckoning …"
+    message: str = WAIT
     summary: str = ""
     lengths: tuple[LengthCount, ...] = ()
     over_time: Chart = EMPTY_CHART
     over_time_legend: Line = ()
     windows: tuple[Window, ...] = ()
     rounds: tuple[OneRound, ...] = ()
-    table: TableView = EMPTY_TABLE
+    table: TableView = WAITING_TABLE
 
 
 def history_view(history: History | None) -> HistoryView:

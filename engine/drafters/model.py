@@ -50,6 +50,7 @@ class DraftModel:
         self._pending: tuple[int, ...] = ()
         self._width = 0
         self._after_steps: list[list[Any]] = []
+        self._before_step: list[Any] = []
 
     def begin(self, tokens: Sequence[int], hidden: mx.array | None) -> None:
         """Read the prompt into the drafter's own cache."""
@@ -84,6 +85,11 @@ class DraftModel:
     def _recurrent_states(self) -> list[Any]:
         return [list(c.cache) for c in self._cache if isinstance(c, ArraysCache)]
 
+    def _put(self, states: list[Any]) -> None:
+        recurrent = [c for c in self._cache if isinstance(c, ArraysCache)]
+        for cache, kept in zip(recurrent, states, strict=True):
+            cache.cache = list(kept)
+
     def _others(self) -> list[Any]:
         return [c for c in self._cache if not isinstance(c, ArraysCache)]
 
@@ -98,20 +104,20 @@ class DraftModel:
         if accepted == k:
             self._pending = tuple(tokens[-2:])
             return
-        recurrent = [c for c in self._cache if isinstance(c, ArraysCache)]
-        for cache, states in zip(recurrent, self._after_steps[accepted], strict=True):
-            cache.cache = list(states)
+        self._put(self._after_steps[accepted])
         self._pending = tuple(tokens[-1:])
 
     def step(self, tokens: Sequence[int]) -> mx.array | None:
-        """The guess after `tokens`, read on top of the cache. Lazy."""
+        """The guess after `tokens`, read on top of the cache as a draft reads them. Lazy."""
         mx.eval(arrays_of(self._cache))
-        start_tape(self._cache)
+        self._before_step = self._recurrent_states()
+        start_tape(self._others())
         return self._guess(mx.array(list(tokens)), 0).token
 
     def take_back(self, width: int) -> None:
         """Take the cache back by a step."""
-        rewind(self._cache, width, 0)
+        rewind(self._others(), width, 0)
+        self._put(self._before_step)
 
     def mark(self) -> DraftModelMark:
         """The caches and what they have not seen."""

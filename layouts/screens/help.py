@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
+from rich.table import Table
+from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
@@ -38,17 +40,21 @@ class HelpScreen(ModalScreen[bool]):
             window.border_title = Content(f"Help · {self._told.title}")
             window.border_subtitle = Content("g every word · page down for more · esc closes")
             yield Static(self._content(), markup=False)
+            yield Static(self._key_lines())
 
     def _content(self) -> Content:
         told = self._told
-        width = max(len(key) for key, _, _ in self._keys)
         parts = [Content(f"{words}\n") for words in told.words]
         parts += [Content.styled(f"  {formula}", "bold") for formula in told.formula]
         parts += [Content(""), Content.styled("Now", "bold")]
         parts += [Content(f"  {number}") for number in told.numbers]
         parts += [Content(""), Content.styled("Keys", "bold")]
-        parts += [
-            Content.assemble((f"  {key.ljust(width)}  ", "bold"), f"{name}: {words}") for key, name, words in self._keys
-        ]
-        parts.append(Content(f"  {'^p'.ljust(width)}  Palette: every action by name"))
         return Content("\n").join(parts)
+
+    def _key_lines(self) -> Table:
+        """Two columns, so that a long sentence goes on under its own beginning."""
+        lines = Table.grid(padding=(0, 2, 0, 0), pad_edge=False)
+        for key, name, words in self._keys:
+            lines.add_row(Text(f"  {key}", "bold", no_wrap=True), Text(f"{name}: {words}"))
+        lines.add_row(Text("  ^p", "bold"), Text("Palette: every action by name"))
+        return lines

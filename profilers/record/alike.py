@@ -95,7 +95,7 @@ class _Found:
         """Read one value of each; returns where they end and which of them are plain."""
         name, kind = slot
         if kind == "text":
-            ends = texts_at(block.data, at)
+            ends = texts_at(block, at)
             self._texts = np.stack((at, ends), axis=1)
         elif kind == "counts":
             self._lists[name], ends = lists_at(block, at)

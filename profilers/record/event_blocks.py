@@ -64,12 +64,9 @@ class EventBlocks:
         self._shapes: list[Shape] = []
         self._tries = 0
 
-    def sorted_out(self, data: bytes, longest: int, careful: Careful) -> Sorted | None:
-        """Find the events in whole lines; `careful` reads one line the slow way. None for what is not UTF-8."""
-        try:
-            block = Block(data)
-        except UnicodeDecodeError:
-            return None
+    def sorted_out(self, data: bytes, longest: int, careful: Careful) -> Sorted:
+        """Find the events in whole lines; `careful` reads one line the slow way."""
+        block = Block(data)
         lines = np.arange(block.starts.size)
         left = lines[block.ends - block.starts <= longest]
         found: list[tuple[Shape, Rows]] = []

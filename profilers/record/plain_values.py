@@ -58,14 +58,13 @@ _TENS = np.array([10**n for n in range(WORD + 1)], np.uint64)
 
 
 class Block:
-    """Whole lines in memory; `starts` and `ends` (of the newline) by line. Raises ValueError unless it is UTF-8.
+    """Whole lines in memory; `starts` and `ends` (of the newline) by line.
 
     `words` are the eight bytes from each place on, `letters` the one byte.
     """
 
     def __init__(self, data: bytes) -> None:
-        if not data.isascii():
-            data.decode("utf-8")
+        self.is_ascii = data.isascii()
         padded = data + bytes(BEHIND_BYTES)
         self.data = padded
         self.letters = np.frombuffer(padded, np.uint8)
@@ -147,9 +146,23 @@ def reals_at(data: bytes, at: Ints) -> tuple[NDArray[np.float64], Ints]:
     return values, np.where(np.isfinite(values), ends, 0)
 
 
-def texts_at(data: bytes, at: Ints) -> Ints:
-    """The ends of lists of texts."""
-    return _ends(_TEXT, data, at)
+def texts_at(block: Block, at: Ints) -> Ints:
+    """The ends of lists of texts, all in UTF-8: nothing else of a line that is alike can be of more than ASCII."""
+    ends = _ends(_TEXT, block.data, at)
+    if block.is_ascii:
+        return ends
+    texts = [block.data[start:end] for start, end in zip(at.tolist(), ends.tolist(), strict=True)]
+    if _is_utf8(b"".join(texts)):  # every text ends in ASCII, so that none completes another
+        return ends
+    return np.where([_is_utf8(text) for text in texts], ends, 0)
+
+
+def _is_utf8(text: bytes) -> bool:
+    try:
+        text.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _ends(pattern: re.Pattern[bytes], data: bytes, at: Ints) -> Ints:

@@ -123,9 +123,9 @@ class SessionReader:
 
     def _take_block(self, data: bytes) -> bool:
         """Read whole lines, what is alike in them at once; False to have them read one by one."""
-        found = self._events.sorted_out(data, self._limits.line_bytes, self._carefully)
-        if found is None or self._footer is not None:
+        if self._footer is not None:
             return False
+        found = self._events.sorted_out(data, self._limits.line_bytes, self._carefully)
         if self._record_count + found.block.starts.size > self._limits.records:
             return False
         self._events.settle()

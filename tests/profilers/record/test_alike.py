@@ -148,6 +148,17 @@ def test_a_number_that_is_not_plain_is_judged_as_line_by_line(head: bytes, value
     assert fast == slow
 
 
+@pytest.mark.parametrize("bad", [b"\xff", b"\xe6\x97", b"\xed\xa0\x80", b"\xc0\xaf"])
+def test_a_text_that_is_not_utf8_loses_its_own_line_only(head: bytes, bad: bytes) -> None:
+    lines = [to_line(a_round(number)) for number in range(40)]
+    lines[21] = lines[21].replace("日".encode(), bad)
+    fast, slow = both(head + b"".join(lines))
+    assert isinstance(fast, Session)
+    assert fast == slow
+    assert len(fast.rounds) == 39
+    assert "UTF-8" in fast.problems[0].text
+
+
 @QUIET
 @given(numbers=st.lists(st.integers(0, 2**63 - 1) | st.integers(0, 10**9) | st.integers(0, 9), min_size=1, max_size=30))
 def test_any_number_is_read_exactly(numbers: list[int]) -> None:
