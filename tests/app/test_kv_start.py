@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from stub_canary import StubCanary
+
 from specview.app.cli import main
 from specview.profilers.judge.ledger import ledger_of
 from specview.profilers.judge.numbers import whole_probes
@@ -10,17 +12,6 @@ from specview.profilers.judge.visits import switch_of
 from specview.profilers.measure import schedule
 from specview.profilers.record import recorder as recording
 from specview.profilers.record.session import read_session
-
-
-class StubCanary:
-    def __init__(self, clock):
-        pass
-
-    def read_ns(self):
-        return 1000
-
-    def cool_down(self, base_ns, longest_s, nap):
-        return 0.0
 
 
 def test_a_recording_that_crosses_the_start_mixes_nothing(monkeypatch, capsys, tmp_path):

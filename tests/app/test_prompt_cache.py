@@ -9,6 +9,7 @@ from dataclasses import replace
 import mlx.core as mx
 import pytest
 from mlx_lm.models.cache import load_prompt_cache, make_prompt_cache, save_prompt_cache
+from stub_canary import StubCanary
 
 from specview.app.cli import main
 from specview.engine.cache import new_cache
@@ -25,17 +26,6 @@ from specview.profilers.record.session import read_session
 
 CODE = "class Stack:\n    def __init__(self):\n        self.items = []\n\n    def push(self, item):\n"
 QUESTION = "        self.items.append(item)\n"
-
-
-class StubCanary:
-    def __init__(self, clock):
-        pass
-
-    def read_ns(self):
-        return 1000
-
-    def cool_down(self, base_ns, longest_s, nap):
-        return 0.0
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 
 import pytest
+from stub_canary import StubCanary
 
 from specview.app.cli import main, parser
 from specview.app.recording import plan_of
@@ -24,17 +25,6 @@ from specview.profilers.record.session import read_session
 from specview.profilers.record.steering import Command, Steering
 
 SHORT = ("--limit", "1", "--tokens", "8", "--prompts", "english")
-
-
-class StubCanary:
-    def __init__(self, clock):
-        pass
-
-    def read_ns(self):
-        return 1000
-
-    def cool_down(self, base_ns, longest_s, nap):
-        return 0.0
 
 
 @pytest.fixture

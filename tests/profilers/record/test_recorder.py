@@ -9,6 +9,7 @@ from contextlib import suppress
 import mlx.core as mx
 import mlx.nn as nn
 import pytest
+from stub_canary import StubCanary
 
 from specview.engine import accept as rules
 from specview.engine.drafters.fixed import FixedAcceptance
@@ -86,17 +87,6 @@ class Watcher:
 
     def advanced(self, prompts_done, prompts_all, rounds):
         self.seen.append((prompts_done, prompts_all, rounds))
-
-
-class StubCanary:
-    def __init__(self, clock):
-        pass
-
-    def read_ns(self):
-        return 1000
-
-    def cool_down(self, base_ns, longest_s, nap):
-        return 0.0
 
 
 PROMPTS = (
