@@ -19,7 +19,7 @@ ASK = "c chooses a session to compare with this one."
 READING = "Reading and comparing …"
 ANYWAY = "Press A (shift+a) to compare them anyway, c to choose another session."
 STANDINGS = {"unlike": "unlike", "change": "changed", "told": "told only"}
-FINDING_TONES = {"noise": "quiet", "unknown": "quiet"}
+FINDING_TONES = {"maybe": "quiet", "noise": "quiet", "unknown": "quiet"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,7 @@ def _refusal(other: Refused) -> tuple[Line, ...]:
 
 
 def change_table(compared: Compared, letter: str = "B") -> TableView:
-    """A row for each quantity: both values, the change with its interval, real or noise, and what would have shown."""
+    """A row for each quantity: both values, the change with its interval, how sure it is, and what would have shown."""
     columns = (
         Column("name", "quantity", text=True, least=13),
         Column("unit", "", text=True, least=2),

@@ -1,4 +1,4 @@
-"""The split of a change in speed as bars: right of the middle slower, left faster, solid real, shaded noise."""
+"""The split of a change in speed as bars: right of the middle slower, left faster, solid real, shaded not so sure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NAMES = (12, 22)  # the least and the most cells of a name
 NUMBERS = 24
 LEAST_BAR = 19
 LEAST_SCALE = 0.05  # of a token's time fills a bar at least, so that noise does not look large
-SIGN_BY_FINDING = {"real": "real", "noise": "noise", "unknown": "?"}
+SIGN_BY_FINDING = {"real": "real", "maybe": "maybe", "noise": "noise", "unknown": "?"}
 
 
 def bars_lines(split: Split, width: int, letter: str = "B", height: int | None = None) -> list[Line]:

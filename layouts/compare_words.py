@@ -123,8 +123,8 @@ def _costs_headline(compared: Compared, letter: str) -> Line:
 
 
 def word_of(change: Change) -> str:
-    """Real, noise, or that there is no interval."""
-    return {"real": "real", "noise": "noise", "unknown": "no interval"}[change.finding]
+    """Real, maybe, noise, or that there is no interval."""
+    return {"real": "real", "maybe": "maybe", "noise": "noise", "unknown": "no interval"}[change.finding]
 
 
 def _causes(compared: Compared) -> str:
@@ -250,9 +250,10 @@ def explained(now: Sequence[str]) -> Explanation:
             "prompt is compared with itself and the 95% interval is over prompts (a t interval by leaving one out at a "
             "time), so what is special about a prompt cancels. Speeds and times are geometric means over prompts.",
             "real: the interval leaves no change out. noise: it does not, which is not the same as equal; 'would show' "
-            "is the smallest change that data like these show in four of five tries. Of twenty quantities in which "
-            "nothing changed, one is called real by chance. What one pair of sessions cannot know is how much the "
-            "machine differs from day to day: record A and B in turns when that matters.",
+            "is the smallest change that data like these show in four of five tries. The rows are judged together: "
+            "where nothing changed, 19 of 20 comparisons call none of them real. A row that would be real by itself, "
+            "but is one of so many, is maybe: ask that alone, with a new pair of recordings. What one pair of sessions "
+            "cannot know is how much the machine differs from day to day: record A and B in turns when that matters.",
             "The bars take the change in speed with drafts apart. Parts add up exactly, in ms a token, whichever "
             "session is the base. Pieces of verify come from blocks timed alone; what they leave is in no block.",
             "Machines, models or prompts that differ are refused, because they would drown what drafting did; A "

@@ -64,6 +64,13 @@ def t_quantile(probability: float, freedom: float) -> float:
     return float(stdtrit(freedom, probability))
 
 
+def t_chance(t: float, freedom: float) -> float:
+    """How likely Student's t with `freedom` degrees of freedom is as far from zero as `t`, either way."""
+    from scipy.special import stdtr
+
+    return 2.0 * float(stdtr(freedom, -abs(t)))
+
+
 def t_interval(values: Values, level: float = LEVEL, *, serial: bool = False) -> Interval:
     """Mean of independent values with its t interval, in the values' unit.
 

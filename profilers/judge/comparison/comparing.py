@@ -23,6 +23,7 @@ from .blocks import (
     wider_and_dearer,
 )
 from .environments import Difference, UnlikeError, differences, in_order, told, unlike
+from .many import split_together, told_together
 from .measures import Change, changes_of
 from .split import Split, split_of
 from .units import Matched, Scope, matched
@@ -125,8 +126,8 @@ def compare(base: Named, other: Named, *, anyway: bool = False, letter: str = "B
         base=sides[0],
         other=sides[1],
         differences=found,
-        changes=changes,
-        split=split,
+        changes=told_together(changes),
+        split=None if split is None else split_together(split),
         doubts=(*_doubts(sides, letter), *_slowed(canary, found, letter)),
         cautions=(
             *_unlike_anyway(refused),

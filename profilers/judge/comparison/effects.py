@@ -14,9 +14,9 @@ from typing import Literal
 
 import numpy as np
 
-from ..statistics import LEVEL, Floats, effective_size, t_quantile
+from ..statistics import LEVEL, Floats, effective_size, t_chance, t_quantile
 
-Finding = Literal["real", "noise", "unknown"]
+Finding = Literal["real", "maybe", "noise", "unknown"]
 LEAST_UNITS = 3
 POWER = 0.80
 # Sums over the units of both sessions and the fewest units a mean may rest on in, one column each for whatever is
@@ -29,6 +29,7 @@ class Effect:
     """A change with its 95% interval, in whatever unit; without an interval `low` and `high` are None.
 
     `visible` is the smallest change that data like these show in four of five tries: what *noise* leaves possible.
+    `stands` is False where the interval by itself says more than one change among many can (see `many`).
     """
 
     estimate: float
@@ -36,20 +37,31 @@ class Effect:
     high: float | None = None
     visible: float | None = None
     freedom: float = 0.0
+    stands: bool = True
 
     @property
     def finding(self) -> Finding:
-        """Real where the interval leaves no change out, noise where it holds it."""
+        """Noise where the interval holds no change; where it leaves that out real, or maybe if it does not stand."""
         if self.low is None or self.high is None:
             return "unknown"
-        return "real" if self.low > 0 or self.high < 0 else "noise"
+        if self.low <= 0 <= self.high:
+            return "noise"
+        return "real" if self.stands else "maybe"
+
+    @property
+    def chance(self) -> float | None:
+        """How likely so large a change or a larger is where there is none, either way; None without an interval."""
+        error = error_of(self)
+        if not math.isfinite(error):
+            return None
+        return t_chance(self.estimate / error, self.freedom) if error > 0 else float(self.estimate == 0)
 
     def scaled(self, factor: float) -> Effect:
         """The same change in another unit; a factor below zero turns it round."""
         if self.low is None or self.high is None or self.visible is None:
             return Effect(self.estimate * factor)
         ends = sorted((self.low * factor, self.high * factor))
-        return Effect(self.estimate * factor, ends[0], ends[1], self.visible * abs(factor), self.freedom)
+        return Effect(self.estimate * factor, ends[0], ends[1], self.visible * abs(factor), self.freedom, self.stands)
 
 
 def effect_of(estimate: float, error: float, freedom: float) -> Effect:

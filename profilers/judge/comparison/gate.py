@@ -66,7 +66,7 @@ def gate(compared: Compared, limit_fraction: float, quantity: Quantity = "drafti
     outcome: Outcome = "undecided"
     if compared.doubts:
         said = f"Cannot tell: {what} {letter} is {span}, but {compared.doubts[0]}"
-    elif estimate < -limit_fraction and effect.finding == "real":
+    elif estimate < -limit_fraction and high < 0:
         outcome = "slower"
         said = (
             f"Slower: {what} {letter} is {span}, beyond the limit of {_share(-limit_fraction)}, and the change is real."
