@@ -8,11 +8,10 @@ from dataclasses import dataclass, replace
 from ..engine.errors import SpecviewError
 from ..profilers.judge.acceptance import alpha_from_tokens
 from ..profilers.judge.asked import LineBasis
-from ..profilers.judge.batch import BatchCosts, divide_batch, loses_from
+from ..profilers.judge.batch import BatchCosts, divide_batch, divide_batches, loses_from
 from ..profilers.judge.batch_table import batch_costs
 from ..profilers.judge.division import Conditional
 from ..profilers.judge.question import FROM_HALF, Basis
-from ..profilers.judge.surfaces import over_batch
 from ..profilers.record.session import Session
 from . import figures
 from .curve_chart import Chart, Point, Series
@@ -100,8 +99,8 @@ def _chart(
     costs: Mapping[int, BatchCosts], scaled: Mapping[int, BatchCosts], k: int, here: float | None, p: float | None
 ) -> tuple[Chart, Line]:
     def series(found: Mapping[int, BatchCosts], alpha: float, glyph: str, tone: str) -> Series:
-        over = over_batch(found, Conditional(alpha=alpha), k)
-        return Series(tuple(Point(b, s) for b, s in zip(over.batches, over.speedup, strict=True)), glyph, tone)
+        rows = divide_batches(found, Conditional(alpha=alpha), k)
+        return Series(tuple(Point(row.batch, row.speedup) for row in rows), glyph, tone)
 
     drawn = [series(costs, 1.0, "○", "limit")]
     parts: list[tuple[str, str] | str] = [("○", "limit"), f" k = {k}, all accepted  "]
