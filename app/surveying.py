@@ -99,8 +99,8 @@ QUESTIONS = {
         against_one=False,
     ),
     "batch": Question(
-        "decode and verify of several sequences at once, and at which batch drafts begin to lose",
-        ("batch",),
+        "several sequences at once: decode, verify, texts with drafts, and from which batch drafts lose",
+        ("batch", "batched"),
         (1, 2, 4),
         3,
         against_one=False,
@@ -130,6 +130,10 @@ def add_surveys(commands: Any) -> None:
                 type=float,
                 help="what if drafts were accepted so often, each given those before it: the speedup by batch",
             )
+            add("--draft", help="what drafts, as for record (default: mtp for the bundled model, none for a shape)")
+            add("--draft-dtype", choices=("float32", "float16", "bfloat16"), help="unquantised draft model")
+            add("--k", type=int, default=1, help="drafts of a round (default 1)")
+            add("--tokens", type=int, default=32, help="tokens of each text, with drafts and without (default 32)")
         add("--model", default="bundled", help="bundled, a folder that mlx_lm wrote, or a hub id")
         add(
             "--shape",
@@ -318,6 +322,9 @@ def plan_of(options: argparse.Namespace, question: Question) -> SurveyPlan:
     widths = question.widths if options.widths is None else numbers_of(options.widths, "--widths")
     if question.against_one and 1 not in widths and min(widths) > 0:
         widths = (1, *widths)
+    draft = _draft_of(options) if "batched" in question.parts else None
+    if draft is not None and options.k + 1 not in widths:
+        widths = (*widths, options.k + 1)  # what its rounds verify
     return SurveyPlan(
         parts=question.parts,
         model=options.model,
@@ -329,6 +336,10 @@ def plan_of(options: argparse.Namespace, question: Question) -> SurveyPlan:
         widths=widths,
         curve_widths=question.curve_widths if options.widths is None else None,
         batches=numbers_of(options.batches, "--batches") if "batch" in question.parts else BATCHES,
+        draft=draft,
+        draft_dtype=getattr(options, "draft_dtype", None),
+        k=getattr(options, "k", 1),
+        tokens=getattr(options, "tokens", 32),
         repeats=options.repeats,
         place_ms=options.place_ms,
         experiments=tuple(getattr(options, "switch", ())),
@@ -336,6 +347,13 @@ def plan_of(options: argparse.Namespace, question: Question) -> SurveyPlan:
         recalibrate=options.recalibrate,
         trust_remote_code=options.trust_remote_code,
     ).checked()
+
+
+def _draft_of(options: argparse.Namespace) -> str | None:
+    """The drafter that is asked for, or the usual one as for record; None for a shape, whose texts mean nothing."""
+    usual = "none" if options.shape is not None else "mtp" if options.model == "bundled" else "lookup"
+    wish: str = usual if options.draft is None else options.draft
+    return None if wish == "none" else wish
 
 
 def _survey_class() -> type[Survey]:

@@ -9,11 +9,13 @@ from ..engine.errors import SpecviewError
 from ..profilers.judge.acceptance import alpha_from_tokens
 from ..profilers.judge.asked import LineBasis
 from ..profilers.judge.batch import BatchCosts, divide_batch, divide_batches, loses_from
+from ..profilers.judge.batch_drafts import BatchDrafts, BatchDraftsTable, batch_drafts
 from ..profilers.judge.batch_table import batch_costs
 from ..profilers.judge.division import Conditional
 from ..profilers.judge.question import FROM_HALF, Basis
 from ..profilers.record.session import Session
 from . import figures
+from .batch_words import drafts_sentences
 from .curve_chart import Chart, Point, Series
 from .lines import Line, line
 from .tables import Column, TableRow, TableView
@@ -26,6 +28,7 @@ COLUMNS = (
     Column("verify", "verify ms", 2),
     Column("steps", "R at least", 0),
     Column("needed", "p at least", 0),
+    Column("measured", "S measured", 0),
     Column("at", "S here", 1),
     Column("asked", "what if", 0),
     Column("best", "all kept", 3),
@@ -41,11 +44,12 @@ class BatchesView:
     chart: Chart
     legend: Line
     sentences: tuple[str, ...]
+    title: str
 
 
 def batches_view(session: Session, what_if: WhatIf, basis: Basis | None) -> BatchesView | None:
-    """None where no batch was timed. Drafts cost nothing here, so every S is the most there could be."""
-    costs = batch_costs(session)
+    """None where no batch was timed. But where S was measured drafts cost nothing, so that it is the most there is."""
+    costs, drafted = batch_costs(session), batch_drafts(session)
     lengths = sorted({width - 1 for each in costs.values() for width in each.round.verify_by_width if width > 1})
     if not costs or not lengths:
         return None
@@ -56,7 +60,7 @@ def batches_view(session: Session, what_if: WhatIf, basis: Basis | None) -> Batc
     p = (what_if.p if what_if.p is not None else here if here is not None else FROM_HALF) if asked else None
     columns = tuple(
         c for c in COLUMNS if (c.key != "at" or here is not None) and (c.key != "asked" or asked) and
-        (c.key != "k" or len(shown) > 1)
+        (c.key != "k" or len(shown) > 1) and (c.key != "measured" or (drafted is not None and drafted.k in shown))
     )  # fmt: skip
     rows = []
     for k in shown:
@@ -73,6 +77,7 @@ def batches_view(session: Session, what_if: WhatIf, basis: Basis | None) -> Batc
                 "decode": figures.bare_ms(full.decode_ms),
                 "verify": figures.bare_ms(full.verify_ms),
                 "steps": figures.ratio(full.round_steps),
+                "measured": _measured(drafted, k, batch),
                 "needed": "none" if least is None else figures.share(least),
                 "at": figures.NONE if now is None else figures.times(now.speedup),
                 "asked": figures.NONE if then is None else figures.times(then.speedup),
@@ -81,13 +86,27 @@ def batches_view(session: Session, what_if: WhatIf, basis: Basis | None) -> Batc
             }
             tone = "bad" if full.speedup < 1 else "what-if" if asked and what_if.batch == batch else ""
             rows.append(TableRow(f"{k} {batch}", tuple(text[c.key] for c in columns), tone))
-    chart, legend = _chart(costs, scaled, shown[0], here, p)
-    sentences = [_loses(costs, 1.0, shown[0], "with every draft accepted and free")]
+    charted = drafted.k if drafted is not None and drafted.k in shown else shown[0]
+    chart, legend = _chart(costs, scaled, charted, here, p, drafted)
+    sentences = [] if drafted is None else list(drafts_sentences(drafted))
+    sentences += [_loses(costs, 1.0, charted, "with every draft accepted and free")]
     if here is not None:
-        sentences.append(_loses(costs, here, shown[0], f"at the measured p {here:.2f} with free drafts"))
+        sentences.append(_loses(costs, here, charted, f"at the measured p {here:.2f} with free drafts"))
     if p is not None:
-        sentences.append(f"What if: {_lower(_loses(scaled, p, shown[0], f'at p {p:.2f} with free drafts'))}")
-    return BatchesView(TableView(columns, tuple(rows)), chart, legend, tuple(sentences))
+        sentences.append(f"What if: {_lower(_loses(scaled, p, charted, f'at p {p:.2f} with free drafts'))}")
+    title = "Batches: drafts for nothing" if drafted is None else "Batches: drafts for nothing, and as measured"
+    return BatchesView(TableView(columns, tuple(rows)), chart, legend, tuple(sentences), title)
+
+
+def _measured(drafted: BatchDraftsTable | None, k: int, batch: int) -> str:
+    line = _line(drafted, k, batch)
+    return figures.NONE if line is None else figures.times(line.speedup.estimate)
+
+
+def _line(drafted: BatchDraftsTable | None, k: int, batch: int) -> BatchDrafts | None:
+    if drafted is None or drafted.k != k:
+        return None
+    return next((line for line in drafted.lines if line.batch == batch), None)
 
 
 def _scaled(costs: BatchCosts, verify: float) -> BatchCosts:
@@ -96,7 +115,12 @@ def _scaled(costs: BatchCosts, verify: float) -> BatchCosts:
 
 
 def _chart(
-    costs: Mapping[int, BatchCosts], scaled: Mapping[int, BatchCosts], k: int, here: float | None, p: float | None
+    costs: Mapping[int, BatchCosts],
+    scaled: Mapping[int, BatchCosts],
+    k: int,
+    here: float | None,
+    p: float | None,
+    drafted: BatchDraftsTable | None,
 ) -> tuple[Chart, Line]:
     def series(found: Mapping[int, BatchCosts], alpha: float, glyph: str, tone: str) -> Series:
         rows = divide_batches(found, Conditional(alpha=alpha), k)
@@ -107,6 +131,12 @@ def _chart(
     if here is not None:
         drawn.append(series(costs, here, "●", "measured"))
         parts += [("●", "measured-point"), f" p {figures.share(here)} measured  "]
+    if drafted is not None and drafted.k == k:
+        points = tuple(
+            Point(line.batch, line.speedup.estimate, line.speedup.low, line.speedup.high) for line in drafted.lines
+        )
+        drawn.append(Series(points, "■", "measured"))
+        parts += [("■", "measured-point"), " S measured  "]
     if p is not None:
         drawn.append(series(scaled, p, "◇", "what-if"))
         parts += [("◇", "what-if"), f" p {figures.share(p)} WHAT IF  "]

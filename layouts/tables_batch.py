@@ -7,22 +7,28 @@ from typing import Any
 
 from rich.text import Text
 
+from ..profilers.judge.batch_drafts import BatchDraftsTable, batch_drafts
 from ..profilers.judge.batch_table import BatchTable, WhatIfDrafts, batch_table, what_if_drafts
 from ..profilers.record.session import Session
 from . import figures
-from .drawn import Drawn, head, spread, table_of, titled
+from .batch_words import drafts_sentences, speedup_text
+from .drawn import Drawn, Fitting, head, spread, table_of, titled
 from .plain import plain
+from .synthetic import drafter_words
 
+PAIRED = "S pairs stretches of the same texts, its 95% interval is over pairs"
 WHAT_IF = "what-if: p was asked for, not measured, and drafts cost nothing, so S is the most they could give"
 
 
 def batch(session: Session, p: float | None = None) -> Drawn:
-    """Decode and verify by batch; with an acceptance, the speedup that drafts could give at each."""
-    table = batch_table(session)
+    """Decode and verify by batch, and drafts where some were made; with an acceptance, what they could give at each."""
+    table, drafted = batch_table(session), batch_drafts(session)
     notes = [Text(text) for text in _notes(session)]
     if table is None:
         return [head(session), *notes, Text("No batch was timed in this session; specview batch times them.")]
     drawn = [head(session), *notes, *_times(table), *(Text(sentence) for sentence in table.left_out)]
+    if drafted is not None:
+        drawn += _drafted(drafted)
     if p is None:
         drawn.append(Text("Ask what drafts would give at an acceptance with --p 0.7."))
         return drawn
@@ -30,10 +36,17 @@ def batch(session: Session, p: float | None = None) -> Drawn:
 
 
 def batch_object(session: Session, p: float | None = None) -> dict[str, Any]:
-    """The same; without an acceptance `what_if` is null."""
+    """The same; `drafted` is null where nothing was drafted, `what_if` without an acceptance."""
     drafts = None if p is None else what_if_drafts(session, p)
     what_if = None if drafts is None else [{**plain(each), "sentence": each.sentence} for each in drafts]
-    return {"batch": plain(batch_table(session)), "notes": _notes(session), "what_if": what_if}
+    table, drafted = batch_table(session), batch_drafts(session)
+    sentences = [] if drafted is None else list(drafts_sentences(drafted))
+    return {
+        "batch": plain(table),
+        "drafted": None if drafted is None else {**plain(drafted), "sentences": sentences},
+        "notes": _notes(session),
+        "what_if": what_if,
+    }
 
 
 def _notes(session: Session) -> list[str]:
@@ -54,6 +67,30 @@ def _times(table: BatchTable) -> Drawn:
         *titled(f"Passes of B sequences, n positions of each, {table.context} positions in the cache", drawn),
         Text("Decode is pipelined, verify waited for; ÷ decode is in decode steps of the same batch, as a round is."),
         Text("“At most” counts every position as accepted and drafts as free."),
+    ]
+
+
+def _drafted(table: BatchDraftsTable) -> Drawn:
+    phases = ("draft", "verify", "rest")
+    narrow = table_of("B", "plain tok/s", "drafting", "S", "E", "α", "round ms", left=0)
+    wide = table_of("B", "plain tok/s", "drafting", "S", "E", "α", "round ms", *phases, left=0)
+    for line in table.lines:
+        cells = (
+            str(line.batch),
+            figures.significant(line.plain_tokens_per_second),
+            figures.significant(line.drafting_tokens_per_second),
+            speedup_text(line),
+            f"{line.tokens_per_round:.2f}",
+            figures.NONE if line.alpha is None else figures.share(line.alpha),
+            figures.bare_ms(line.round_ms),
+        )
+        narrow.add_row(*cells)
+        wide.add_row(*cells, *(figures.bare_ms(ms) for ms in (line.draft_ms, line.verify_ms, line.rest_ms)))
+    by = f"drafts of {table.k} by {drafter_words(table.drafter)}"
+    return [
+        *titled(f"B texts at once with {by} and without, from position {table.context} on", Fitting(wide, narrow)),
+        Fitting(Text(f"{PAIRED}; phases are of fenced rounds."), Text(f"{PAIRED}.")),
+        *(Text(sentence) for sentence in drafts_sentences(table)),
     ]
 
 

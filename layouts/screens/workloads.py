@@ -87,7 +87,7 @@ class WorkloadsScreen(PageScreen):
         loads.show(view.loads, view.title, view.subtitle if view.loads.rows else "")
         if view.batches is not None:
             found = view.batches
-            batches.show(found.table, "Batches: drafts for nothing", "ms of all sequences")
+            batches.show(found.table, found.title, "ms of all sequences")
             chart.draw_with(lambda width, height: _charted(found, width, height), (found,), "S by batch")
         self._select(loads.rows.selected)
 
@@ -117,6 +117,9 @@ class WorkloadsScreen(PageScreen):
                 "best k is the measured draft length with the largest S at the row's own p, off where none is above 1; "
                 "in brackets what it would be at the ends of the interval of p. Verify and draft times are those of "
                 "the whole session. The lower table shows which prompts should run without drafts.",
+                "Batches: R and S come from passes of several sequences with drafts for nothing, so S is the most "
+                "there could be. S measured is of texts that were generated at once with drafts and without: each "
+                "accepts its own prefix, and drafts by itself.",
             ),
             ("S = E · T_decode ÷ T_round, geometric mean over prompts", "E = 1 + α + … + α^k"),
             self._view.numbers or (self._view.loads.message or "Nothing is measured yet.",),

@@ -9,6 +9,7 @@ from typing import Literal, TypeVar, cast
 from ...engine.errors import SpecviewError
 from .lines import DEPTH, LINE_BYTES
 from .records import (
+    Batched,
     Calibration,
     Census,
     Comparison,
@@ -77,6 +78,7 @@ class Session:
     routes: tuple[Routes, ...] = ()
     replays: tuple[Replay, ...] = ()
     experiments: tuple[Experiment, ...] = ()
+    batched: tuple[Batched, ...] = ()
     counters: tuple[Counters, ...] = ()
     origins: tuple[Origin, ...] = ()
     batch_probes: tuple[Probe, ...] = ()
@@ -117,6 +119,7 @@ def session_of(records: Sequence[Record]) -> Session:
         routes=all_of(Routes),
         replays=all_of(Replay),
         experiments=all_of(Experiment),
+        batched=all_of(Batched),
         counters=all_of(Counters),
         origins=all_of(Origin),
         batch_probes=tuple(probe for probe in all_of(Probe) if probe.of_many),

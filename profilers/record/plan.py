@@ -136,7 +136,12 @@ class Plan:
         return "".join(f"{part}, " for part in parts)
 
     def drafter_name(self) -> str:
-        """How a session names the drafter: a built-in name, a hub id, or the last part of a folder's path."""
-        if re.fullmatch(r"\w[\w.-]*/[\w.-]+", self.drafter):
-            return self.drafter
-        return self.drafter.rstrip("/").rsplit("/", 1)[-1]
+        """How a session names the drafter."""
+        return name_of_drafter(self.drafter)
+
+
+def name_of_drafter(wish: str) -> str:
+    """How a session names a drafter that is asked for: a built-in name, a hub id, or the last part of a path."""
+    if re.fullmatch(r"\w[\w.-]*/[\w.-]+", wish):
+        return wish
+    return wish.rstrip("/").rsplit("/", 1)[-1]

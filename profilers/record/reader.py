@@ -14,6 +14,7 @@ from .migrations import MIGRATION_BY_SCHEMA, Migration, MigrationError, is_lifta
 from .plain_lines import PlainLines
 from .records import (
     SCHEMA,
+    Batched,
     Calibration,
     Census,
     Comparison,
@@ -188,6 +189,7 @@ class SessionReader:
                 routes=self._tuple_of(Routes),
                 replays=self._tuple_of(Replay),
                 experiments=self._tuple_of(Experiment),
+                batched=self._tuple_of(Batched),
                 counters=self._tuple_of(Counters),
                 origins=self._tuple_of(Origin),
                 batch_probes=tuple(self._batch_probes),

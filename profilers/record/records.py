@@ -327,6 +327,33 @@ class Experiment:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Batched:
+    """One stretch of generating `batch` texts at once, greedily: counts and times are of all of them together.
+
+    Stretches of one `pair` go on from the same texts. `passes` are decode steps of the plain arm, rounds of the others;
+    a round accepts of every text its own prefix, and `tested` counts drafts whose predecessors were all accepted. The
+    split arm fences the phases and has their totals. `context` is of the longest text at the start.
+    """
+
+    t_ns: int
+    pair: int
+    arm: Literal["plain", "drafting", "split"]
+    batch: int
+    drafter: str
+    k: int
+    context: int
+    passes: int
+    tokens: int
+    elapsed_ns: int
+    drafted: int = 0
+    accepted: int = 0
+    tested: int = 0
+    draft_ns: int | None = None
+    verify_ns: int | None = None
+    rest_ns: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Counters:
     """What another engine counted and timed over one stretch (a request, a window, a benchmark run), up to `t_ns`.
 
@@ -460,6 +487,7 @@ Record: TypeAlias = (
     | Routes
     | Replay
     | Experiment
+    | Batched
     | Counters
     | Origin
     | Calibration
@@ -481,6 +509,7 @@ CLASS_BY_KIND: dict[str, type[Record]] = {
     "routes": Routes,
     "replay": Replay,
     "experiment": Experiment,
+    "batched": Batched,
     "counters": Counters,
     "origin": Origin,
     "calibration": Calibration,

@@ -1,4 +1,4 @@
-"""The survey: measures what passes over a model cost, part by part, into a session file; nothing is generated."""
+"""The survey: measures what passes over a model cost, part by part, into a session file."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from typing import Literal
 import mlx.core as mx
 
 from ...engine.cache import cache_bytes
+from ...engine.drafters import Drafter
+from ...engine.drafters.choose import choose_drafter
 from ...engine.errors import SpecviewError
 from ...engine.models import Target, first_line, load_target
 from ...engine.shapes import load_shape
@@ -23,7 +25,7 @@ from .facts import environment_record, model_facts
 from .privacy import without_paths
 from .steering import Steering
 from .store import SessionStore
-from .survey_batch import DECODED
+from .survey_batch import DECODED, longest_text
 from .survey_parts import MEASURES, REPLAY_WIDTHS, Bench
 from .survey_plan import Progress, SurveyError, SurveyPlan
 
@@ -73,6 +75,7 @@ class Survey:
         progress.loading(f"shape {plan.shape}" if plan.shape else f"model {plan.model.rstrip('/').rsplit('/', 1)[-1]}")
         self.target = self._loaded()
         self._check_room()
+        self.drafter = self._chosen_drafter()
 
     def _loaded(self) -> Target:
         plan = self.plan
@@ -82,12 +85,22 @@ class Survey:
         held = sum(context + self._beyond for context in plan.contexts)
         return load_shape(plan.shape, plan.layers, plan.dtype, plan.seed, free, plan.experts, held)
 
+    def _chosen_drafter(self) -> Drafter | None:
+        plan = self.plan
+        if plan.draft is None or "batched" not in plan.parts:
+            return None
+        return choose_drafter(
+            plan.draft, self.target, plan.dtype, plan.draft_dtype, plan.trust_remote_code, seed=plan.seed
+        )
+
     @property
     def _beyond(self) -> int:
-        """How many positions the widest pass adds to a context."""
+        """How many positions the widest pass, or the longest text, adds to a context."""
         replayed: tuple[int, ...] = REPLAY_WIDTHS if "replays" in self.plan.parts else ()
         decoded: tuple[int, ...] = (DECODED,) if "batch" in self.plan.parts else ()
-        return max((*self.plan.every_width, *replayed, *decoded))
+        drafting = self.plan.draft is not None and "batched" in self.plan.parts
+        written: tuple[int, ...] = (longest_text(self.plan.k, self.plan.tokens),) if drafting else ()
+        return max((*self.plan.every_width, *replayed, *decoded, *written))
 
     def _check_room(self) -> None:
         """Refuse positions that the model was not made for."""
@@ -117,6 +130,7 @@ class Survey:
                 random_source=random.Random(self.plan.seed),
                 nap=self._steering.nap,
                 folder=self._folder,
+                drafter=self.drafter,
             )
             for part in self.plan.parts:
                 for record in MEASURES[part](bench):

@@ -11,6 +11,7 @@ from functools import cached_property
 from pathlib import Path
 
 from ...engine.decode import Generation
+from ...engine.drafters import Drafter
 from ...engine.models import Target
 from ...engine.shapes import random_prompt
 from ..measure.calibrate import calibrate, plan_of_machine
@@ -40,10 +41,11 @@ from .constants_kept import calibrated, machine_of
 from .experiment_records import experiment_record
 from .facts import environment_record
 from .gap_visits import boundary_record, fence_record, queued_pass_record, turn_records
+from .plan import name_of_drafter
 from .policy_visits import policy_records
 from .probing import whole_record
 from .prompts import load_prompts
-from .survey_batch import batch_records
+from .survey_batch import batch_records, batched_records
 from .survey_plan import Part, Progress, SurveyError, SurveyPlan
 
 Clock = Callable[[], int]
@@ -72,6 +74,7 @@ class Bench:
     random_source: random.Random
     nap: Callable[[float], bool]
     folder: Path
+    drafter: Drafter | None = None
 
     @cached_property
     def stands(self) -> tuple[Stand, ...]:
@@ -316,6 +319,29 @@ def batch(bench: Bench) -> Iterator[records.Record]:
     )
 
 
+def batched(bench: Bench) -> Iterator[records.Record]:
+    """Every batch generated with drafts and without, two pairs of stretches a repeat; nothing where nothing drafts."""
+    plan = bench.plan
+    if bench.drafter is None or plan.draft is None:
+        return
+    yield from batched_records(
+        bench.target,
+        bench.text,
+        plan.contexts[0],
+        plan.batches,
+        bench.drafter,
+        name_of_drafter(plan.draft),
+        plan.k,
+        plan.tokens,
+        2 * plan.repeats,
+        bench.now,
+        bench.random_source,
+        plan.seed,
+        LoadMeter().sample().memory_available_bytes,
+        lambda done, total: bench.progress.measuring("texts in batches", done, total),
+    )
+
+
 MEASURES: Mapping[Part, Callable[[Bench], Iterator[records.Record]]] = {
     "calibration": calibration,
     "whole": whole,
@@ -327,4 +353,5 @@ MEASURES: Mapping[Part, Callable[[Bench], Iterator[records.Record]]] = {
     "experiment": experiment,
     "policies": policies,
     "batch": batch,
+    "batched": batched,
 }

@@ -7,13 +7,26 @@ from dataclasses import dataclass
 from typing import Literal, Protocol, get_args
 
 from ...engine.errors import SpecviewError
+from ...engine.limits import checked_draft_length
+from .plan import name_of_drafter
 
 Part = Literal[
-    "calibration", "whole", "blocks", "census", "routes", "replays", "curve", "experiment", "policies", "batch"
+    "calibration",
+    "whole",
+    "blocks",
+    "census",
+    "routes",
+    "replays",
+    "curve",
+    "experiment",
+    "policies",
+    "batch",
+    "batched",
 ]
 PARTS: tuple[Part, ...] = get_args(Part)
 WIDEST = 256
 BATCHES = (1, 2, 4, 8)
+FEWEST_TOKENS = 8
 LARGEST_BATCH = 256
 
 
@@ -35,12 +48,13 @@ class Progress(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SurveyPlan:
-    """One survey: what passes over a model cost, with nothing generated and so nothing accepted.
+    """One survey: what passes over a model cost; nothing is generated, and so nothing accepted, but in batches.
 
     `shape` names an architecture to build with random weights instead of `model`; `layers` and `experts` how many of
     its own to build. `contexts` are positions in the cache, `widths` positions of a pass, `place_ms` the time that
     each place of blocks may take by the queued ruler. `curve_widths` are those of the verify curve where it has others.
-    `batches` are numbers of sequences at once.
+    `batches` are numbers of sequences at once; with a `draft` each is also generated with drafts of `k` and without, in
+    stretches of `tokens` a text.
     """
 
     parts: tuple[Part, ...]
@@ -53,6 +67,10 @@ class SurveyPlan:
     widths: tuple[int, ...] = (1, 2)
     curve_widths: tuple[int, ...] | None = None
     batches: tuple[int, ...] = BATCHES
+    draft: str | None = None
+    draft_dtype: str | None = None
+    k: int = 1
+    tokens: int = 32
     repeats: int = 5
     place_ms: float = 300.0
     experiments: tuple[str, ...] = ()
@@ -72,6 +90,12 @@ class SurveyPlan:
             not self.batches or not 1 <= min(self.batches) <= max(self.batches) <= LARGEST_BATCH
         ):
             raise SurveyError(f"--batches {listed(self.batches)}: give numbers of sequences from 1 to {LARGEST_BATCH}.")
+        if self.draft is not None:
+            checked_draft_length(self.k)
+            if self.k < 1:
+                raise SurveyError("--k 0 drafts nothing: ask for at least 1, or for --draft none.")
+            if self.tokens < FEWEST_TOKENS:
+                raise SurveyError(f"--tokens {self.tokens} is too short to time: ask for at least {FEWEST_TOKENS}.")
         if self.repeats < 2:
             raise SurveyError(f"--repeats {self.repeats} gives no interval: ask for at least 2.")
         if math.isinf(self.place_ms):
@@ -95,9 +119,12 @@ class SurveyPlan:
     def sentence(self) -> str:
         """The plan in one line, for the header; names no path."""
         many = f", batches {listed(self.batches)}" if "batch" in self.parts else ""
+        generated = "nothing generated"
+        if self.draft is not None and "batched" in self.parts:
+            generated = f"drafts of {self.k} by {name_of_drafter(self.draft)}, {self.tokens} tokens a text"
         return (
             f"costs only ({', '.join(self.parts)}), widths {listed(self.every_width)}{many}, "
-            f"context {listed(self.contexts)}, {self.repeats} repeats, seed {self.seed}; nothing generated"
+            f"context {listed(self.contexts)}, {self.repeats} repeats, seed {self.seed}; {generated}"
         )
 
 

@@ -227,7 +227,7 @@ def test_wrong_usage_is_status_2(capsys, arguments):
 def test_one_position_is_always_measured_where_ratios_are_to_it():
     for command in ("blocks", "floor", "curve", "survey"):
         assert plan(command, "--widths", "4").widths == (1, 4)
-    for command in ("census", "experiment", "policies", "batch"):
+    for command in ("census", "experiment", "policies"):
         assert plan(command, "--widths", "4").widths == (4,)
 
 
@@ -240,6 +240,16 @@ def test_a_whole_survey_draws_its_curve_over_many_widths_unless_told():
 def test_only_an_experiment_knows_switches():
     assert plan("experiment", "--switch", "compile", "--switch", "blas").experiments == ("compile", "blas")
     assert plan("experiment").experiments == ()
+
+
+def test_batches_draft_as_record_does_and_time_the_width_that_drafts_verify():
+    usual = plan("batch")
+    assert (usual.draft, usual.k, usual.tokens, usual.widths) == ("mtp", 1, 32, (1, 2, 4))
+    assert plan("batch", "--model", "folder").draft == "lookup" and plan("batch", "--draft", "none").draft is None
+    assert plan("batch", "--shape", "qwen3-0.6b").draft is None
+    asked = plan("batch", "--draft", "fixed:0.7", "--k", "6", "--widths", "2", "--tokens", "16")
+    assert (asked.draft, asked.k, asked.tokens, asked.widths) == ("fixed:0.7", 6, 16, (2, 7))
+    assert plan("batch", "--draft", "none", "--widths", "4").widths == (4,) and plan("blocks").draft is None
 
 
 def test_batches_are_asked_for_and_an_acceptance_is_for_reading_only(capsys, fake, saved):

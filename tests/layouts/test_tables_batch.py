@@ -45,6 +45,28 @@ BATCHES = session_of(
         footer(),
     ]
 )
+
+
+def drafted(batch, speedup, pair):
+    return [
+        r.Batched(
+            t_ns=pair, pair=pair, arm=arm, batch=batch, drafter="none" if arm == "plain" else "fixed:0.7",
+            k=0 if arm == "plain" else 1, context=CONTEXT, passes=16, tokens=16 * batch,
+            elapsed_ns=round((100 + pair) * MS / (speedup if arm == "drafting" else 1.0)),
+            **({"draft_ns": 30 * MS, "verify_ns": 60 * MS, "rest_ns": 10 * MS} if arm == "split" else {}),
+        )
+        for arm in ("plain", "drafting", "split")
+    ]  # fmt: skip
+
+
+DRAFTED = session_of(
+    [
+        header(),
+        *(probe(b, part, n, ms + more * b, i) for b in (1, 8) for part, n, ms, more in TIMES for i in range(4)),
+        *(row for pair in range(3) for b, s in ((1, 1.3), (8, 0.8)) for row in drafted(b, s, pair)),
+        footer(),
+    ]
+)
 POLICIES = session_of(
     [
         header(),
@@ -85,7 +107,20 @@ def test_policies_stand_against_one_pass_and_refusals_are_told():
 
 
 @pytest.mark.parametrize("columns", [80, 120])
-@pytest.mark.parametrize(("question", "session"), [("batch", BATCHES), ("policies", POLICIES)])
+def test_texts_with_drafts_say_where_drafts_win_and_what_drafting_costs(columns):
+    text = drawn("batch", DRAFTED, columns=columns)
+    assert "B texts at once with drafts of 1 by fixed:0.7 (synthetic) and without" in text
+    assert "1.30x [1.30, 1.30]" in text and "0.80x [0.80, 0.80]" in text
+    assert ("phases are of fenced rounds" in text) == ("verify" in text.split("B texts")[1]) == (columns > 80)
+    assert "win at a batch of 1, lose at a batch of 8." in text
+    assert "At a batch of 8 drafting is 30% of a round, because each text drafts after the other" in text
+    found = as_object("batch", DRAFTED)["drafted"]
+    assert [line["batch"] for line in found["lines"]] == [1, 8] and len(found["sentences"]) == 2
+    assert as_object("batch", BATCHES)["drafted"] is None
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+@pytest.mark.parametrize(("question", "session"), [("batch", BATCHES), ("batch", DRAFTED), ("policies", POLICIES)])
 def test_no_number_is_cut_off(question, session, columns):
     lines = [line for line in drawn(question, session, 0.7, columns).splitlines() if line.startswith(" ")]
     assert all(len(line) <= columns and "…" not in line for line in lines)

@@ -121,6 +121,29 @@ def test_batches_show_from_where_drafts_lose_and_move_with_a_what_if() -> None:
     assert view_of(built(NINE)).batches is None
 
 
+def test_a_measured_speedup_stands_beside_what_there_could_be() -> None:
+    def stretch(batch: int, arm: str, pair: int, ms: float) -> r.Batched:
+        return r.Batched(
+            t_ns=pair, pair=pair, arm=arm, batch=batch, drafter="mtp", k=1, context=CONTEXT, passes=16,  # type: ignore[arg-type]
+            tokens=16 * batch, elapsed_ns=round((ms + 0.1 * pair) * MS),
+        )  # fmt: skip
+
+    rows = [
+        stretch(b, arm, pair, 100.0 if arm == "plain" else 60.0 * b)
+        for b in (1, 2, 4) for arm in ("plain", "drafting") for pair in range(3)
+    ]  # fmt: skip
+    *before, end = by_batch()
+    batches = view_of((*before, *rows, end)).batches
+    assert batches is not None and batches.title.endswith("as measured")
+    at = [c.key for c in batches.table.columns].index("measured")
+    assert [row.cells[at] for row in batches.table.rows] == ["1.67x", "0.83x", "0.42x", "—"]
+    assert batches.sentences[0] == "Measured: drafts of 1 by mtp win at a batch of 1, lose at batches of 2 and 4."
+    assert [len(series.points) for series in batches.chart.series] == [4, 3]
+    assert "S measured" in "".join(span.text for span in batches.legend)
+    other = view_of((*before, *rows, end), WhatIf(k=9)).batches
+    assert other is not None and [c.key for c in other.table.columns].count("measured") == 1
+
+
 def test_no_number_is_lost_at_the_ends_of_the_interval() -> None:
     view = view_of(built(NINE))
     assert view.numbers and all("p 0." in text for text in view.numbers)

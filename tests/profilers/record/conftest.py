@@ -10,6 +10,7 @@ import pytest
 
 from specview.profilers.record.records import (
     SCHEMA,
+    Batched,
     Calibration,
     Census,
     Comparison,
@@ -340,6 +341,24 @@ LATER_RECORDS: tuple[Record, ...] = (
         peak_bytes=1,
         cache_bytes=2,
         detail="MLX_DISABLE_COMPILE=1",
+    ),
+    Batched(
+        t_ns=17_450,
+        pair=2,
+        arm="split",
+        batch=4,
+        drafter="mtp",
+        k=2,
+        context=128,
+        passes=20,
+        tokens=150,
+        elapsed_ns=900_000_000,
+        drafted=160,
+        accepted=70,
+        tested=110,
+        draft_ns=200_000_000,
+        verify_ns=650_000_000,
+        rest_ns=50_000_000,
     ),
     Counters(
         t_ns=17_500,

@@ -10,12 +10,16 @@ import pytest
 from survey_records import footer, header
 from tiny_models import tiny_target
 
+from specview.engine.batch_cache import BatchError
+from specview.engine.drafters.fixed import FixedAcceptance
+from specview.engine.drafters.lookup import PromptLookup
 from specview.engine.shapes import random_prompt
+from specview.profilers.judge.batch_drafts import batch_drafts
 from specview.profilers.judge.batch_table import batch_table
 from specview.profilers.record import records as r
 from specview.profilers.record import survey_batch
 from specview.profilers.record.session import session_of
-from specview.profilers.record.survey_batch import batch_records
+from specview.profilers.record.survey_batch import batch_records, batched_records, longest_text
 from specview.profilers.record.survey_plan import SurveyError
 
 TARGET = tiny_target("llama")
@@ -63,3 +67,55 @@ def test_batches_that_do_not_fit_are_refused_before_anything_is_read(monkeypatch
     monkeypatch.setattr(survey_batch, "start_batch", lambda *_: pytest.fail("it read the prompts"))
     with pytest.raises(SurveyError, match=r"are held at once: .* needs .*; 0\.0 GB are free: name smaller --batches"):
         list(recorded(available_bytes=1000))
+
+
+def generated(drafter=None, name="lookup", available_bytes=None, text=lambda count: random_prompt(TARGET, count, 0)):
+    clock = itertools.count(0, 1000).__next__
+    return batched_records(
+        TARGET, text, 5, (1, 3), drafter or PromptLookup(), name, 2, 8, 3, clock, random.Random(1), 7, available_bytes,
+        lambda done, total: None,
+    )  # fmt: skip
+
+
+def test_texts_with_drafts_and_without_are_read_by_the_judge():
+    note, *rows = generated()
+    assert isinstance(note, r.Note) and note.text.startswith("Generating 3 texts at once") and note.tags == ("batch",)
+    assert Counter((row.batch, row.arm, row.drafter) for row in rows) == {
+        (b, arm, "none" if arm == "plain" else "lookup"): 3 for b in (1, 3) for arm in ("plain", "drafting", "split")
+    }
+    table = batch_drafts(session_of([header(), *rows, footer()]))
+    assert table is not None and table.k == 2 and [line.pairs for line in table.lines] == [3, 3]
+
+
+def test_every_pair_of_stretches_has_texts_of_its_own(monkeypatch):
+    asked = []
+    monkeypatch.setattr(survey_batch, "stretches", lambda target, texts, *_: asked.extend(map(texts, range(3))) or ())
+    list(generated(text=lambda count: list(range(count))))
+    rows = [row for texts in asked for row in texts]
+    assert [len(row) for row in rows] == [6] * 9 and len({token for row in rows for token in row}) == 54
+
+
+def test_synthetic_drafts_are_right_at_places_of_their_own_in_every_text(monkeypatch):
+    made = []
+    monkeypatch.setattr(survey_batch, "stretches", lambda target, texts, drafters, *_: made.extend(drafters) or ())
+    list(generated(FixedAcceptance(TARGET, 0.5, 7), "fixed:0.5"))
+    for drafter in made:
+        drafter.begin([1, 2, 3], None)
+    drafts = [tuple(drafter.draft([1, 2, 3], 8).tokens.tolist()) for drafter in made]
+    assert len(made) == 3 and len(set(drafts)) == 3
+
+
+def test_a_model_that_cannot_run_ragged_rows_leaves_a_note(monkeypatch):
+    def refuse(*_):
+        raise BatchError("rows differ: give one sequence.")
+        yield
+
+    monkeypatch.setattr(survey_batch, "stretches", refuse)
+    assert list(generated())[-1].text == "No drafts in batches: rows differ: give one sequence."
+
+
+def test_texts_that_do_not_fit_are_refused_before_anything_is_read(monkeypatch):
+    monkeypatch.setattr(survey_batch, "stretches", lambda *_: pytest.fail("it read the texts"))
+    with pytest.raises(SurveyError, match=r"Generating 3 texts at once.*; 0\.0 GB are free: name smaller --batches"):
+        list(generated(available_bytes=1000))
+    assert longest_text(2, 8) == 30

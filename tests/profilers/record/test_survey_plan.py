@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from specview.engine.errors import SpecviewError
 from specview.profilers.record.survey_plan import PARTS, SurveyError, SurveyPlan, numbers_of
 
 PLAN = SurveyPlan(parts=PARTS)
@@ -33,6 +34,9 @@ def test_what_is_no_list_of_numbers_names_its_flag(text: str) -> None:
         ({"widths": (1, 257)}, "256"),
         ({"contexts": (0,)}, "--context"),
         ({"repeats": 1}, "--repeats"),
+        ({"draft": "mtp", "k": 0}, "--k 0 drafts nothing"),
+        ({"draft": "mtp", "k": 99}, "99"),
+        ({"draft": "mtp", "tokens": 3}, "--tokens 3"),
         ({"batches": ()}, "--batches"),
         ({"batches": (1, 257)}, "256"),
         ({"layers": 4}, "--shape"),
@@ -41,7 +45,7 @@ def test_what_is_no_list_of_numbers_names_its_flag(text: str) -> None:
     ],
 )
 def test_a_plan_that_makes_no_sense_says_what_to_change(change: dict[str, object], word: str) -> None:
-    with pytest.raises(SurveyError, match=word):
+    with pytest.raises(SpecviewError, match=word):
         replace(PLAN, **change).checked()  # type: ignore[arg-type]
 
 
@@ -49,5 +53,7 @@ def test_a_shape_may_have_fewer_layers_and_experts() -> None:
     assert replace(PLAN, shape="35b-a3b", layers=4, experts=64).checked().layers == 4
 
 
-def test_the_sentence_says_that_nothing_is_generated() -> None:
+def test_the_sentence_says_what_is_generated() -> None:
     assert PLAN.sentence().startswith("costs only") and "nothing generated" in PLAN.sentence()
+    many = replace(PLAN, parts=("batch", "batched"), batches=(1, 4), draft="some/where/drafter", k=2)
+    assert many.sentence().endswith("; drafts of 2 by drafter, 32 tokens a text") and "batches 1, 4" in many.sentence()
