@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from rich.cells import cell_len
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
@@ -13,6 +14,11 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
+
+from ..lines import wrapped
+
+MOST_WIDTH, SHARE, FRAME = 110, 0.9, 7  # of the window, as windows.tcss has it; frame, padding and scroll bar
+INDENT = "    "
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,5 +60,11 @@ class ChoiceScreen(ModalScreen[str | None]):
         self.dismiss(self._choices[event.option_index].value)
 
     def _label(self, choice: Choice) -> Content:
+        """Name and remark in a line, or the remark below the name where both do not fit."""
         mark = "● " if choice.value == self._now else "  "
-        return Content.assemble(mark, (choice.name, "bold"), (f"  {choice.remark}", "$quiet") if choice.remark else "")
+        room = min(MOST_WIDTH, round(self.app.size.width * SHARE)) - FRAME
+        told = f"  {choice.remark}" if choice.remark else ""
+        if cell_len(f"{mark}{choice.name}{told}") > room:
+            rows = wrapped(choice.remark, room - len(INDENT))
+            told = "".join(f"\n{INDENT}{span.text}" for row in rows for span in row if span.text)
+        return Content.assemble(mark, (choice.name, "bold"), (told, "$quiet"))
