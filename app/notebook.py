@@ -14,7 +14,7 @@ from ..profilers.judge.blocks_table import blocks_table
 from ..profilers.judge.ledger_rows import LedgerSheet
 from ..profilers.judge.ledger_sheets import ledger_sheets
 from ..profilers.judge.statistics import Interval
-from ..profilers.record.records import Census, Probe, PromptFacts, Round, Run, Step
+from ..profilers.record.records import Batched, Census, Probe, PromptFacts, Round, Run, Step
 from ..profilers.record.session import Session, read_session
 
 if TYPE_CHECKING:
@@ -48,6 +48,24 @@ ROUND_COLUMNS: Columns = {
     "rewind_ns": "rewind_ns",
     "warm_up": "warm_up",
     "replay": "replay",
+}
+BATCHED_COLUMNS: Columns = {
+    "pair": "pair",
+    "arm": "arm",
+    "batch_sequences": "batch",
+    "drafter": "drafter",
+    "k_tokens": "k",
+    "t_ns": "t_ns",
+    "context_tokens": "context",
+    "passes": "passes",
+    "committed_tokens": "tokens",
+    "elapsed_ns": "elapsed_ns",
+    "drafted_tokens": "drafted",
+    "accepted_tokens": "accepted",
+    "tested_tokens": "tested",
+    "draft_ns": "draft_ns",
+    "verify_ns": "verify_ns",
+    "rest_ns": "rest_ns",
 }
 STEP_COLUMNS: Columns = {
     "run": "run",
@@ -133,6 +151,11 @@ class OpenedSession:
     def probes(self) -> DataFrame:
         """One row a timing beside the generation: whole passes, blocks between fences, slopes of queued blocks."""
         return _frame(Probe, PROBE_COLUMNS, (*self.session.probes, *self.session.batch_probes))
+
+    @cached_property
+    def batched(self) -> DataFrame:
+        """One row a stretch of several texts at once, plain, drafting or split; counts and times are of all of them."""
+        return _frame(Batched, BATCHED_COLUMNS, self.session.batched)
 
     @cached_property
     def census(self) -> DataFrame:

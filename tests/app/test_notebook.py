@@ -63,7 +63,7 @@ def test_blocks_compare_one_ruler_with_itself(recorded, survey):
 
 def test_columns_keep_their_types_where_nothing_is_in_them(recorded, survey, imported):
     for one, other in ((recorded, survey), (recorded, imported)):
-        for name in ("rounds", "steps", "probes", "blocks", "census", "ledger"):
+        for name in ("rounds", "steps", "probes", "batched", "blocks", "census", "ledger"):
             assert dict(getattr(one, name).dtypes) == dict(getattr(other, name).dtypes), name
 
 
