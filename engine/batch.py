@@ -174,7 +174,7 @@ def play_batch_round(
     """Draft in every row, verify all rows in one pass, let each accept its own prefix and go back by itself."""
     began = clock()
     drafts = [drafter.draft(tokens, k).tokens for drafter, tokens in zip(drafters, batch.tokens, strict=True)]
-    mx.eval(drafts)  # rows of lazy drafts are submitted together
+    (mx.eval if split else mx.async_eval)(drafts)  # rows of lazy drafts are submitted together
     drafted = clock() if split else began
     width = 1 + max(draft.size for draft in drafts)
     hidden, logits = verify_rows(batch, drafts, width, any(d.needs_hidden for d in drafters), policy)

@@ -120,7 +120,7 @@ def merged(target: Target, rows: Sequence[Sequence[Any]]) -> list[Any]:
 
 def _merged(target: Target, parts: Sequence[Any]) -> Any:
     first: Any = parts[0]
-    if isinstance(parts[0], ArraysCache):
+    if isinstance(parts[0], TapedCache):
         for i in range(len(first.cache)):
             arrays = [part.cache[i] for part in parts]
             if len({None if a is None else a.shape for a in arrays}) > 1:

@@ -2,7 +2,7 @@
 
 mlx-lm's `KVCache` keeps its offset as a Python number, which a compiled function would hold for good. Here the same
 buffers are lent to a cache whose offset is an array; attention looks over the whole buffer under a mask. A new number
-of positions, or a buffer that grew (every 256 positions), compiles anew.
+of positions, or a buffer that grew (every 256 positions), compiles anew; only the latest graphs are kept.
 """
 
 from __future__ import annotations
@@ -18,7 +18,10 @@ from .models import Target, first_line
 
 SAME = 0.05  # of the largest logit: more than float16 rounds off, less than a wrong position makes
 
+MOST_GRAPHS = 64  # more than the widths of a sweep over a buffer's length and the next
+
 Held = list[tuple[mx.array, ...]]
+Run = Callable[..., tuple[mx.array, mx.array, Held]]
 
 
 class CompiledError(SpecviewError):
@@ -69,8 +72,7 @@ class CompiledPass:
                 "choose another verify policy."
             )
         self._target = target
-        self._with_hidden = self._compiled(True)
-        self._without = self._compiled(False)
+        self._graphs: dict[tuple[bool, int, int], Run] = {}
         self._try()
 
     def __call__(
@@ -90,7 +92,7 @@ class CompiledPass:
         n = positions.shape[1]
         for cache in used:
             _make_room(cache, n)
-        run = self._with_hidden if keep_hidden else self._without
+        run = self._graph(keep_hidden, n, used[0].keys.shape[2])
         try:
             hidden, logits, held = run(positions, mx.array(used[0].offset), [_held(c) for c in caches])
         except Exception as error:  # a model file may do anything that a trace cannot hold
@@ -116,7 +118,16 @@ class CompiledPass:
                 "reads positions off the length of its buffers: choose another verify policy."
             )
 
-    def _compiled(self, keep_hidden: bool) -> Callable[..., tuple[mx.array, mx.array, Held]]:
+    def _graph(self, keep_hidden: bool, width: int, capacity: int) -> Run:
+        """The compiled pass for so many positions on buffers of that length; the one not used for longest goes."""
+        key = (keep_hidden, width, capacity)
+        run = self._graphs.pop(key, None) or self._compiled(keep_hidden)
+        self._graphs[key] = run
+        if len(self._graphs) > MOST_GRAPHS:
+            del self._graphs[next(iter(self._graphs))]
+        return run
+
+    def _compiled(self, keep_hidden: bool) -> Run:
         target = self._target
 
         def run(positions: mx.array, offset: mx.array, held: Held) -> tuple[mx.array, mx.array, Held]:
@@ -128,7 +139,7 @@ class CompiledPass:
                 hidden = logits
             return hidden, logits, [_held(cache) for cache in caches]
 
-        compiled: Callable[..., tuple[mx.array, mx.array, Held]] = mx.compile(run)
+        compiled: Run = mx.compile(run)
         return compiled
 
 

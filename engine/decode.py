@@ -2,7 +2,7 @@
 
 A generation is a list of committed tokens and a cache that has seen all of
 them but the last. Both loops leave it so when they end by themselves; a pipelined
-decode that is left early has one more position in its cache.
+decode that meets a stop or is left early has one more position in its cache.
 """
 
 from __future__ import annotations
@@ -91,6 +91,8 @@ def decode(
             mx.async_eval(choice)
         return choice
 
+    if count < 1:
+        return
     read_ns = clock()
     y = submit(mx.array(tokens[-1:]))
     for i in range(count):
@@ -206,12 +208,6 @@ def target_pass(
     positions = mx.concatenate([mx.array(generation.tokens[-1:]), drafts.astype(mx.int32)])[None]
     start_tape(generation.cache)
     return policy(generation.target, positions, generation.cache, keep_hidden)
-
-
-def verify(generation: Generation, drafts: mx.array, keep_hidden: bool) -> tuple[mx.array | None, mx.array]:
-    """As `target_pass`, with the target's own tokens [m+1] in place of the logits."""
-    hidden, logits = target_pass(generation, drafts, keep_hidden)
-    return hidden, greedy_choices(logits)
 
 
 def splitting(clock: Callable[[], int]) -> SplitProbe:

@@ -20,8 +20,8 @@ from .cache import PREFILL_STEP
 from .cache_contents import parts
 from .errors import SpecviewError
 from .kv_quantisation import KvQuantisation
+from .language_config import text_config
 from .models import Target
-from .shape_config import text_config
 from .trees import nbytes
 
 STEP = 256  # positions by which mlx-lm's caches grow
@@ -111,15 +111,6 @@ def check_fits(estimate: Fit, available_bytes: int) -> None:
         )
 
 
-def check_dense_fits(name: str, copies_bytes: int, available_bytes: int) -> None:
-    """Raise FitError when dense copies of that many bytes are more than is available."""
-    if copies_bytes > available_bytes:
-        raise FitError(
-            f"Dense copies of {name} need {_size(copies_bytes)} and {_size(available_bytes)} are free: free some "
-            "memory, or choose the policy 'dense on the fly'."
-        )
-
-
 def _plain_positions(context: int, chunk: int, kv: KvQuantisation | None) -> int:
     """The most positions a cache holds unquantised: all, or those before the start and one chunk more."""
     if kv is None or context < kv.start:
@@ -164,10 +155,13 @@ def _quantised_row_bytes(array: mx.array, kv: KvQuantisation) -> int:
 
 
 def _scores_bytes(target: Target, positions: int, context: int, batch: int) -> int:
-    config = text_config(target.config)
-    heads = next((config[key] for key in ("num_attention_heads", "n_head", "n_heads") if key in config), 0)
-    heads = max(heads) if isinstance(heads, list) else heads
-    return batch * int(heads) * positions * context * FLOAT_BYTES
+    return batch * _attention_heads(text_config(target.config)) * positions * context * FLOAT_BYTES
+
+
+def _attention_heads(config: dict[str, Any]) -> int:
+    """The most heads that a layer has, which some configs give layer by layer; 0 where a config gives no number."""
+    named = next((config[key] for key in ("num_attention_heads", "n_head", "n_heads") if key in config), None)
+    return max((n for n in (named if isinstance(named, list) else [named]) if isinstance(n, int)), default=0)
 
 
 def _size(count: int) -> str:

@@ -50,23 +50,21 @@ class KvQuantisation:
 
     def longest_draft(self, context: int, k: int) -> int:
         """At most k drafts, and no more than a verify pass may hold that begins at `context` and ends at the start."""
-        return min(k, self.start - context - 1) if context < self.start else k
+        start = max(self.start, 1)  # an empty cache cannot be quantised: its first pass is a plain one
+        return min(k, start - context - 1) if context < start else k
 
 
 def quantise_caches(caches: list[Any], kv: KvQuantisation) -> int:
     """Quantise, in the list itself, every plain KV cache that has reached the start; returns how many it were.
 
+    Empty ones wait, because mlx-lm gives an empty quantised cache buffers of the wrong width for 3, 5 and 6 bits.
     To be called between passes, when nothing has to be rewound, as mlx-lm does after every step. Windows and recurrent
     state stay as they are. Source: mlx-lm, `maybe_quantize_kv_cache`.
     """
     count = 0
     for at, cache in enumerate(caches):
-        if type(cache) is KVCache and cache.offset >= kv.start:
-            quantised = cache.to_quantized(group_size=kv.group_size, bits=kv.bits)
-            # mx.quantize gives a tuple, and the cache assigns to its places
-            if quantised.keys is not None:
-                quantised.keys, quantised.values = list(quantised.keys), list(quantised.values)
-            caches[at] = quantised
+        if type(cache) is KVCache and cache.keys is not None and cache.offset >= kv.start:
+            caches[at] = cache.to_quantized(group_size=kv.group_size, bits=kv.bits)
             count += 1
     return count
 

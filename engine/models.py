@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,28 +12,15 @@ from typing import Any
 import mlx.core as mx
 import mlx.nn as nn
 
-from .errors import SpecviewError
+from .casting import as_dtype
 from .layer_kinds import CountByKind, count_by_kind, layer_kinds
+from .model_files import BUNDLED, WITHOUT_HUB, ModelError, folder_of, public_name
 from .mtp_names import classes_without_mtp
-from .paths import local_path
 from .split import hidden_and_logits, inner_of, logits_of
 from .trees import named_arrays
 
-BUNDLED = "bundled"
-BUNDLED_FOLDER = Path(__file__).resolve().parent.parent / "assets" / "model"
 DTYPES = {"float32": mx.float32, "float16": mx.float16, "bfloat16": mx.bfloat16}
-HUB_TIMEOUT_S = "5"
-WITHOUT_HUB = "leave --model out for the bundled model"
-# what the hub accepts; of anything else its client raises an error of its own
-HUB_ID = re.compile(r"(?!.*(--|\.\.))\b[\w.-]{1,96}\b/\b[\w.-]{1,96}\b(?<!\.git)", re.ASCII)
-
-
-class ModelError(SpecviewError):
-    """A model that cannot be had, with what to do about it."""
-
-
-class NoSuchModelError(ModelError):
-    """A name that is neither a folder here nor a hub id."""
+WITHOUT_DRAFT_MODEL = "choose another --draft, such as lookup"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,98 +66,19 @@ class Target:
         return frozenset(self.tokenizer.eos_token_ids)
 
 
-def _folder_of(source: str) -> Path:
-    """The folder that holds the files of `source`, downloading a hub id if that can be done."""
-    if source == BUNDLED:
-        return BUNDLED_FOLDER
-    path = local_path(source)
-    try:
-        if path.is_dir():
-            if not (path / "config.json").is_file():
-                raise ModelError(
-                    f"{path.resolve().name} holds no config.json, so it is no mlx-lm model: name the folder that "
-                    "mlx_lm.convert wrote."
-                )
-            return path
-        if path.is_file():
-            raise ModelError(f"{path.name} is a file: name the folder of the model, not a file in it.")
-    except OSError as error:
-        raise ModelError(f"{path.name[:80]} cannot be read ({error.strerror}): name another folder.") from error
-    if not HUB_ID.fullmatch(source):
-        raise NoSuchModelError(
-            f"There is no model folder {source!r} here: give a folder, a hub id such as "
-            "org/name, or leave --model out for the bundled model."
-        )
-    return downloaded(source)
-
-
-def downloaded(hub_id: str, only: str | None = None, otherwise: str = WITHOUT_HUB) -> Path:
-    """The local snapshot of a hub id through mlx-lm's loader, or `only` one file of it.
-
-    Offline it fails after a short time-out with ModelError; `otherwise` is what else a person can do.
-    """
-    os.environ.setdefault("HF_HUB_ETAG_TIMEOUT", HUB_TIMEOUT_S)
-    os.environ.setdefault("HF_HUB_DOWNLOAD_TIMEOUT", HUB_TIMEOUT_S)
-    os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
-    from huggingface_hub import errors, hf_hub_download, try_to_load_from_cache
-    from mlx_lm.utils import _download
-
-    known = try_to_load_from_cache(hub_id, only or "config.json")
-    if isinstance(known, str) and only is not None:
-        return Path(known)
-    if not isinstance(known, str) and not _hub_answers():
-        raise ModelError(
-            f"{hub_id} is neither a folder here nor in the local cache, and the hub cannot be reached: "
-            f"go online, or {otherwise}."
-        )
-    try:
-        return Path(_download(hub_id) if only is None else hf_hub_download(hub_id, only))
-    except (errors.RepositoryNotFoundError, errors.GatedRepoError) as error:
-        raise ModelError(
-            f"The hub does not give out {hub_id}: check the name and your access, or {otherwise}."
-        ) from error
-    except (OSError, ValueError, errors.HfHubHTTPError) as error:
-        raise ModelError(
-            f"{hub_id} could not be downloaded ({type(error).__name__}): try again, or {otherwise}."
-        ) from error
-
-
-def _hub_answers() -> bool:
-    """Whether the hub's address resolves and takes a connection within the time-out."""
-    import socket
-    from urllib.parse import urlsplit
-
-    from huggingface_hub import constants
-
-    if constants.HF_HUB_OFFLINE:
-        return False
-    address = urlsplit(constants.ENDPOINT)
-    try:
-        port = address.port or (443 if address.scheme == "https" else 80)
-        socket.create_connection((address.hostname or "", port), float(HUB_TIMEOUT_S)).close()
-    except OSError:
-        return False
-    return True
-
-
-def public_name(source: str) -> str:
-    """How a session names a model: its hub id or the folder's last part; no path leaves the machine."""
-    if source == BUNDLED:
-        return BUNDLED
-    path = local_path(source)
-    return path.resolve().name if path.exists() else source
-
-
-def load_target(source: str = BUNDLED, dtype: str | None = None, trust_remote_code: bool = False) -> Target:
+def load_target(
+    source: str = BUNDLED, dtype: str | None = None, trust_remote_code: bool = False, *, drafts: bool = False
+) -> Target:
     """Load a model by name.
 
     `dtype` (float32, float16, bfloat16) dequantises quantised weights and
-    casts the rest; None keeps the weights as stored. Raises ModelError with
-    what to do for a missing, wrong, broken or unsupported model.
+    casts the rest; None keeps the weights as stored. `drafts`: it was asked
+    for as a draft model. Raises ModelError with what to do for a missing,
+    wrong, broken or unsupported model.
     """
     from mlx_lm.utils import _get_classes, load_model, load_tokenizer
 
-    folder = _folder_of(source)
+    folder = folder_of(source, WITHOUT_DRAFT_MODEL if drafts else WITHOUT_HUB)
     name = public_name(source)
     try:
         # weights of an MTP head are no part of mlx-lm's model, which refuses some checkpoints that keep them
@@ -182,8 +89,10 @@ def load_target(source: str = BUNDLED, dtype: str | None = None, trust_remote_co
             trust_remote_code=trust_remote_code,
         )
         if dtype is not None:
-            model = as_dtype(model, dtype)
+            model = as_dtype(model, _known_dtype(dtype))
         mx.eval(model.parameters())
+    except ModelError:
+        raise
     except FileNotFoundError as error:
         raise ModelError(
             f"{name} holds a config.json but no model*.safetensors: convert it with mlx_lm.convert."
@@ -192,12 +101,14 @@ def load_target(source: str = BUNDLED, dtype: str | None = None, trust_remote_co
         raise ModelError(f"{name} cannot be read ({error.strerror}): check the folder and its permissions.") from error
     except json.JSONDecodeError as error:
         raise ModelError(f"The config.json of {name} is not valid JSON: fetch the model again.") from error
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise ModelError(_unsupported(name, error)) from error
+    except RecursionError as error:
+        raise ModelError(f"The config.json of {name} is nested too deep to be read: fetch the model again.") from error
     except RuntimeError as error:
         raise ModelError(
             f"The weights of {name} cannot be read ({first_line(error)}): fetch the model again."
         ) from error
+    except (Exception, SystemExit) as error:  # a model file may raise anything, and one ends the process on import
+        raise ModelError(_unsupported(name, error)) from error
     try:
         tokenizer = load_tokenizer(
             folder,
@@ -213,10 +124,17 @@ def load_target(source: str = BUNDLED, dtype: str | None = None, trust_remote_co
     try:  # what this backend cannot compute shows itself in the first pass
         mx.eval(model(mx.array([[0]])))
     except Exception as error:  # a model file may raise anything
+        flag = "--draft-dtype" if drafts else "--dtype"
         raise ModelError(
-            f"MLX cannot run {name} here ({first_line(error)}): try --dtype float32, or choose another model."
+            f"MLX cannot run {name} here ({first_line(error)}): try {flag} float32, or choose another model."
         ) from error
     return Target(name, source, folder, model, tokenizer, config)
+
+
+def _known_dtype(dtype: str) -> mx.Dtype:
+    if dtype not in DTYPES:
+        raise ModelError(f"There is no dtype {dtype!r}: use one of {', '.join(DTYPES)}.")
+    return DTYPES[dtype]
 
 
 def _quiet_about_length(tokenizer: Any) -> None:
@@ -232,8 +150,10 @@ def first_line(error: BaseException) -> str:
     return re.sub(r"(/[\w.@+-]+)+/", "", lines[0])[:160].rstrip(".") if lines else type(error).__name__
 
 
-def _unsupported(name: str, error: Exception) -> str:
+def _unsupported(name: str, error: BaseException) -> str:
     text = first_line(error)
+    if isinstance(error, SystemExit):
+        return f"mlx-lm needs a package for {name} that is not installed here: install it, or choose another model."
     if "trust_remote_code" in str(error):
         return f"{name} wants to run code of its own: read that code, and pass --trust-remote-code if you trust it."
     if "not supported" in text:
@@ -242,17 +162,6 @@ def _unsupported(name: str, error: Exception) -> str:
         f"The config.json and the weights of {name} do not fit together "
         f"({type(error).__name__}: {text}): fetch the model again."
     )
-
-
-def as_dtype(model: nn.Module, dtype: str) -> nn.Module:
-    """The model with quantised weights dequantised and floating weights cast to `dtype`."""
-    from mlx_lm.utils import dequantize_model
-
-    if dtype not in DTYPES:
-        raise ModelError(f"There is no dtype {dtype!r}: use one of {', '.join(DTYPES)}.")
-    model = dequantize_model(model)
-    model.set_dtype(DTYPES[dtype])
-    return model
 
 
 @dataclass(frozen=True, slots=True)

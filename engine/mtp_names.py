@@ -14,10 +14,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, cast
 
+from .language_config import text_config
+
 _WRAPPERS = re.compile(r"^(?:(?:model|language_model|text_model)\.)*")
 _PREFIXED = re.compile(r"mtp\.(.+)")
-_LAYER = re.compile(r"layers\.(\d+)\.(.+)")
-_MTP_LAYER = re.compile(r"mtp_layers\.(\d+)\.(.+)")
+_LAYER = re.compile(r"layers\.([0-9]{1,9})\.(.+)")
+_MTP_LAYER = re.compile(r"mtp_layers\.([0-9]{1,9})\.(.+)")
 _SOME_MTP = re.compile(r"(?:^|\.)(?:mtp|mtp_\w+|nextn\w*)\.")
 # a layer beyond the last is a head only if it has these: a config that names too few layers must not hide the others
 _NEXT_LAYER_MARKS = ("eh_proj.", "enorm.", "hnorm.")
@@ -39,12 +41,6 @@ class MtpName:
     layout: Layout
     head: int
     local: str
-
-
-def text_config(config: dict[str, Any]) -> dict[str, Any]:
-    """The part of a config.json that describes the language model."""
-    inner = config.get("text_config")
-    return inner if isinstance(inner, dict) else config
 
 
 def mtp_name(name: str, config: dict[str, Any]) -> MtpName | None:

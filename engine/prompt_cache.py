@@ -28,13 +28,15 @@ from .cache_contents import arrays_in, parts
 from .cache_soundness import could_be, has_modest_names
 from .errors import SpecviewError
 from .kv_quantisation import KvQuantisation, quantise_caches
-from .models import BUNDLED, Target, first_line, logit_count, public_name, tokenizer_hash
+from .model_files import BUNDLED, public_name
+from .models import Target, first_line, logit_count, tokenizer_hash
 from .prompt_hidden import hidden_in, save_with_hidden
 from .rewind import with_tapes
 from .verify_policies import Policy, one_pass
 
 Going = Callable[[int, int], bool]
 SUFFIX = ".safetensors"
+LONGEST_NAME = 80  # characters of a file's or a model's name in a sentence
 
 
 class PromptCacheError(SpecviewError):
@@ -53,14 +55,6 @@ class Reading:
     def finished(self) -> bool:
         """Whether nothing is left to read."""
         return self.read == self.total
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LoadedPrompt:
-    """Caches out of a file and how many positions of the prompt they hold."""
-
-    caches: list[Any]
-    positions: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,9 +113,15 @@ def check_new(path: Path) -> None:
     """Raise PromptCacheError unless a prompt cache can be written there: a new name in a folder that is there."""
     if path.suffix != SUFFIX:
         raise PromptCacheError(f"{path.name} is no name for a prompt cache: let it end in {SUFFIX}.")
-    if path.exists():
+    try:
+        taken, has_folder = path.exists(), path.absolute().parent.is_dir()
+    except OSError as error:
+        raise PromptCacheError(
+            f"{path.name[:LONGEST_NAME]} cannot be written ({error.strerror}): choose another name."
+        ) from error
+    if taken:
         raise PromptCacheError(f"{path.name} exists already: choose another name, or delete it first.")
-    if not path.absolute().parent.is_dir():
+    if not has_folder:
         raise PromptCacheError(f"{path.name} cannot be written: the folder {path.parent.name!r} is not there.")
 
 
@@ -191,28 +191,6 @@ def open_prompt(path: Path, target: Target) -> CachedPrompt:
     return CachedPrompt(path=path, positions=positions, tokens=written, kv=kv, chat=chat, hidden=hidden)
 
 
-def load_prompt(path: Path, target: Target, tokens: Sequence[int], longest: int | None = None) -> LoadedPrompt:
-    """Caches of a prompt's beginning from a file of this or mlx-lm's making; recurrent ones get their tape.
-
-    `tokens` are the whole prompt: the file must hold fewer positions, because a generation reads the last one itself,
-    and the same tokens as far as it says which. Raises PromptCacheError, one sentence, for a file that is none, of
-    another model, or of another prompt; CacheError for caches that cannot be rewound up to `longest` positions.
-    """
-    cached = open_prompt(path, target)
-    if cached.positions >= len(tokens):
-        raise PromptCacheError(
-            f"{path.name} holds {cached.positions:,} tokens and this prompt has {len(tokens):,}: use a longer prompt "
-            "that begins with the cached one."
-        )
-    different = (i for i, (a, b) in enumerate(zip(cached.tokens or (), tokens, strict=False)) if a != b)
-    at = next(different, None)
-    if at is not None:
-        raise PromptCacheError(
-            f"{path.name} holds another prompt: its token {at + 1:,} is not this prompt's; make a cache of this prompt."
-        )
-    return LoadedPrompt(caches=caches_of(cached, target, longest), positions=cached.positions)
-
-
 def caches_of(cached: CachedPrompt, target: Target, longest: int | None = None) -> list[Any]:
     """The caches of a file that was opened for this target, evaluated; nobody else holds them.
 
@@ -232,7 +210,13 @@ def caches_of(cached: CachedPrompt, target: Target, longest: int | None = None) 
 
 def _read(path: Path) -> tuple[list[Any], dict[str, Any]]:
     """The caches and the metadata of a file; PromptCacheError where it holds none."""
-    if not path.is_file():
+    try:
+        found = path.is_file()
+    except OSError as error:
+        raise PromptCacheError(
+            f"{path.name[:LONGEST_NAME]} cannot be read ({error.strerror}): name another file."
+        ) from error
+    if not found:
         raise PromptCacheError(f"There is no prompt cache {path.name} here: make one with specview cache-prompt.")
     try:
         if not has_modest_names(path):
@@ -254,7 +238,8 @@ def _check_model(path: Path, target: Target, metadata: dict[str, Any], caches: S
     name = metadata.get("specview_model", metadata.get("model"))
     if isinstance(name, str) and name and _last(public_name(name)) != _last(target.name):
         raise PromptCacheError(
-            f"{path.name} is of the model {_last(name)}, not of {target.name}: load that model, or make a cache anew."
+            f"{path.name} is of the model {_last(name)[:LONGEST_NAME]}, not of {target.name}: load that model, or make "
+            "a cache anew."
         )
     other = PromptCacheError(f"{path.name} does not fit {target.name}, so it is of another model: make a cache anew.")
     known = metadata.get("tokenizer_hash")

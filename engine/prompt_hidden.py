@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, cast
 
 import mlx.core as mx
@@ -30,16 +31,14 @@ def wants_hidden(target: Target) -> bool:
 def save_with_hidden(path: Path, caches: Sequence[Any], metadata: dict[str, str], hidden: mx.array) -> None:
     """Write caches as mlx-lm does, with the hidden states [1, n, D] of their positions behind them.
 
-    Raises what mlx-lm raises; a file without them stands beside it meanwhile.
+    Raises what mlx-lm raises; a new folder with a file without them stands beside it meanwhile.
     """
     name = str(len(caches))
-    part = path.with_name(f"{path.stem}.part{path.suffix}")
-    try:
-        save_prompt_cache(str(part), list(caches), {**metadata, MARK: name})
-        arrays, written = cast("tuple[dict[str, mx.array], dict[str, str]]", mx.load(str(part), return_metadata=True))
+    with TemporaryDirectory(dir=path.parent, prefix=".specview-") as beside:
+        part = str(Path(beside) / path.name)
+        save_prompt_cache(part, list(caches), {**metadata, MARK: name})
+        arrays, written = cast("tuple[dict[str, mx.array], dict[str, str]]", mx.load(part, return_metadata=True))
         mx.save_safetensors(str(path), {**arrays, name: hidden}, written)
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def followed_by(kept: mx.array | None, behind: mx.array | None) -> mx.array | None:

@@ -44,7 +44,8 @@ class DeltaCall:
     @property
     def masked(self) -> bool:
         """Whether a mask over positions was given, which this way back does not cut."""
-        return len(self.args) > SEQUENCES + 3 and self.args[SEQUENCES + 3] is not None
+        by_place = len(self.args) > SEQUENCES + 3 and self.args[SEQUENCES + 3] is not None
+        return by_place or self.kwargs.get("mask") is not None
 
 
 @contextmanager

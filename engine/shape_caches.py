@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from .language_config import text_config
 from .layer_kinds import CountByKind
-from .shape_config import text_config
 
 FLOAT_BYTES = 4  # the widest dtype that keys and values are kept in
 WITHOUT_POSITIONS = "linear attention"  # a state of one size, however long the context

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .models import BUNDLED, BUNDLED_FOLDER, HUB_ID, ModelError, downloaded
+from .language_config import text_config
+from .model_files import BUNDLED, BUNDLED_FOLDER, HUB_ID, ModelError, downloaded
 from .paths import local_path
 
 PRESETS = ("35b-a3b", "30b-a3b", "0.6b", "8b", "32b")
@@ -76,12 +77,6 @@ def shape_source(source: str) -> ShapeSource:
     return ShapeSource(name=name, folder=file.parent, config=config)
 
 
-def text_config(config: dict[str, Any]) -> dict[str, Any]:
-    """The part of a config that describes the language model, where others (vision) stand beside it."""
-    inner = config.get("text_config")
-    return inner if isinstance(inner, dict) else config
-
-
 def first_key(config: dict[str, Any], keys: tuple[str, ...]) -> str | None:
     """The first of these keys that the language model's part of a config fills."""
     text = text_config(config)
@@ -102,13 +97,20 @@ def with_experts(name: str, config: dict[str, Any], experts: int) -> dict[str, A
     text = text_config(config)
     if key is None or text[key] == 0:
         raise ShapeError(f"{name} has no experts: leave the number of experts out.")
-    active = text[active_key] if active_key is not None else 1
+    if isinstance(text[key], list):
+        raise ShapeError(f"{name} gives its experts layer by layer: leave the number of experts out.")
+    active = _most(text[active_key]) if active_key is not None else 1
     if not active <= experts <= text[key]:
         raise ShapeError(
             f"{name} has {text[key]} experts and uses {active} at a time: choose a number from {active} to {text[key]}."
         )
     changed = {**text, key: experts}
     return changed if text is config else {**config, "text_config": changed}
+
+
+def _most(checked: int | list[int]) -> int:
+    """The number itself, or the largest of those that a config gives layer by layer."""
+    return max(checked, default=1) if isinstance(checked, list) else checked
 
 
 def check_config(name: str, config: dict[str, Any]) -> None:
@@ -139,10 +141,10 @@ def check_config(name: str, config: dict[str, Any]) -> None:
 
 
 def _dimensions(text: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Every dimension that a config names; where it has one for each layer, all of them."""
+    """Every dimension that a config names; where it has one for each layer, all of them. A list of layers is one."""
     for key in (*LAYER_KEYS, *EXPERT_KEYS, *_POSITIVE_KEYS, *_LINEAR_KEYS, *_OTHER_KEYS):
         value = text.get(key)
-        if isinstance(value, list):
+        if isinstance(value, list) and key not in LAYER_KEYS:
             yield from ((key, each) for each in value)
         elif value is not None:
             yield key, value

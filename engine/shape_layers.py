@@ -16,9 +16,10 @@ from typing import Any
 
 import mlx.nn as nn
 
+from .language_config import text_config
 from .layer_kinds import CountByKind, count_by_kind, layer_kinds
 from .models import first_line
-from .shape_config import LAYER_KEYS, NEEDED_IF_ASKED, ShapeError, layer_count, text_config
+from .shape_config import LAYER_KEYS, NEEDED_IF_ASKED, ShapeError, layer_count
 from .trees import named_arrays
 
 _NUMBERS_OF_LAYERS = ("mlp_only_layers", "full_attn_idxs")
@@ -50,8 +51,8 @@ def constructed(name: str, config: dict[str, Any]) -> nn.Module:
     """The model that mlx-lm builds of a checked config, its random arrays not evaluated; ShapeError if it cannot."""
     from mlx_lm.utils import _get_classes
 
-    config = copy.deepcopy(config)
     try:
+        config = copy.deepcopy(config)
         model_class, args_class = _get_classes(config)
         args = args_class.from_dict(config)
         model: nn.Module = model_class(args)

@@ -60,7 +60,7 @@ def _wanted(name: str, config: dict[str, Any]) -> dict[str, Any] | None:
     if not found:
         return None
     method = found.get("quant_method") if isinstance(found, dict) else None
-    if method in _GROUP_AND_BITS_BY_METHOD:
+    if isinstance(method, str) and method in _GROUP_AND_BITS_BY_METHOD:
         group, bits = _GROUP_AND_BITS_BY_METHOD[method]
         return {**found, "group_size": group, "bits": bits, "mode": method}
     if not isinstance(found, dict) or method is not None or not {"group_size", "bits"} <= found.keys():

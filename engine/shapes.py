@@ -13,11 +13,12 @@ import mlx.core as mx
 import mlx.nn as nn
 from mlx.utils import tree_map_with_path
 
+from .language_config import text_config
 from .layer_kinds import CountByKind, has_experts
 from .models import DTYPES, Target, first_line, logit_count
 from .random_weights import fill_with_random
 from .shape_caches import position_bytes
-from .shape_config import PRESETS, ShapeError, check_config, shape_config, shape_source, text_config, with_experts
+from .shape_config import PRESETS, ShapeError, check_config, shape_config, shape_source, with_experts
 from .shape_layers import LayerChoice, choose_layers, constructed
 from .shape_quantisation import quantised
 from .trees import named_arrays
@@ -191,8 +192,9 @@ def _stored_dtype(config: dict[str, Any]) -> mx.Dtype:
     """The dtype that a checkpoint of this config has: the one it names, else bfloat16."""
     for part in (text_config(config), config):
         for key in ("dtype", "torch_dtype"):
-            if part.get(key) in DTYPES:
-                return DTYPES[part[key]]
+            named = part.get(key)
+            if isinstance(named, str) and named in DTYPES:
+                return DTYPES[named]
     return mx.bfloat16
 
 

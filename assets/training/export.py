@@ -19,7 +19,7 @@ import mlx.nn as nn
 from mlx.utils import tree_flatten
 from mlx_lm.models.qwen3_next import Model, ModelArgs
 
-from specview.engine.drafters.mtp import MtpHead
+from specview.engine.drafters.mtp_heads import QwenHead
 from specview.engine.models import Target
 
 QUANTISATION = {"group_size": 64, "bits": 8, "mode": "affine"}
@@ -91,7 +91,7 @@ def main() -> None:
     model = Model(ModelArgs.from_dict(config))
     model.load_weights([pair for k, v in stored.items() for pair in in_mlx_layout(k, v)])
     target = Target("export", "export", out, model, None, config)
-    head = MtpHead(target)
+    head = QwenHead(target)
     head.load_weights([pair for k, v in heads.items() for pair in in_mlx_layout(k.removeprefix("mtp."), v)])
     for module in (model, head):
         nn.quantize(module, group_size=64, bits=8, class_predicate=quantised)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import accumulate, pairwise
+from itertools import accumulate
 from operator import mul
 from typing import Any
 
@@ -106,19 +106,6 @@ def best_by_scan(
     """The measured k from `least` to len(reached) with most tokens per time, the shorter of two alike; None: none."""
     known = [k for k in costs.lengths(len(reached)) if k >= least]
     return max(known, key=lambda k: tokens_per_ns(costs, reached[:k], takes_in_accepted, heads), default=None)
-
-
-def best_by_margin(costs: DraftingCosts, reached: Sequence[float], takes_in_accepted: bool = False) -> int | None:
-    """Where the marginal rule stops: the first measured k after which the next one does not pay, ΔE ÷ E ≤ ΔT ÷ T.
-
-    It agrees with the scan where T_round is convex over the measured k.
-    """
-    known = costs.lengths(len(reached))
-    rates = [tokens_per_ns(costs, reached[:k], takes_in_accepted) for k in known]
-    for k, (now, then) in zip(known, pairwise(rates), strict=False):
-        if then <= now:
-            return k
-    return known[-1] if known else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

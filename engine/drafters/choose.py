@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from ..cache import check_rewindable
 from ..errors import SpecviewError
-from ..models import NoSuchModelError, Target, check_same_tokens, load_target, logit_count
+from ..model_files import NoSuchModelError
+from ..models import Target, check_same_tokens, load_target, logit_count
 from .fixed import FixedAcceptance
 from .layer_skip import LayerSkip
 from .lookup import PromptLookup
@@ -17,6 +18,7 @@ from .quantised import USUAL_BITS, QuantisedSelf
 BUILT_IN = ("mtp", "lookup", "none")
 # each is followed by a colon and a number; only fixed cannot be without one
 WITH_NUMBER = ("skip", "quantised", "fixed")
+LONGEST_COUNT = 6  # digits: no model has a million layers
 SELF_DRAFTS = "skip:LAYERS, quantised:BITS and fixed:P draft with the target itself"
 
 
@@ -56,7 +58,7 @@ def choose_drafter(
     if not wish.strip():
         raise _unknown(wish)
     try:
-        model = load_target(wish, drafter_dtype, trust_remote_code)
+        model = load_target(wish, drafter_dtype, trust_remote_code, drafts=True)
     except NoSuchModelError as error:
         raise _unknown(wish) from error
     check_same_tokens(target, model)
@@ -83,7 +85,7 @@ def _drafting_with_itself(name: str, number: str | None, target: Target, longest
 
 
 def _count(name: str, number: str) -> int:
-    if not number.isascii() or not number.isdigit():
+    if not number.isascii() or not number.isdigit() or len(number) > LONGEST_COUNT:
         raise _malformed(name, number)
     return int(number)
 
@@ -101,5 +103,5 @@ def _malformed(name: str, number: str | None) -> DrafterError:
         "quantised": "quantised:2, quantised:3 or quantised:4",
         "fixed": "a chance from 0 to 1, as in fixed:0.7",
     }[name]
-    given = name if number is None else f"{name}:{number}"
+    given = name if number is None else f"{name}:{number[:40]}"
     return DrafterError(f"The draft {given!r} cannot be read: give {wanted}.")

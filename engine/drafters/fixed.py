@@ -46,7 +46,6 @@ class FixedAcceptance:
     """
 
     kind = "fixed"
-    synthetic = True
     needs_hidden = False
     has_steps = False
 
@@ -67,9 +66,8 @@ class FixedAcceptance:
         self._prompt: tuple[int, ...] = ()
         self._after_prompt: Snapshot | None = None
         self._text: list[int] = []
-        self._foreseen_from = (
-            0  # what is known behind this place follows from the text up to it, not from a shorter one
-        )
+        # what is known behind this place follows from the text up to it, not from a shorter one
+        self._foreseen_from = 0
 
     def begin(self, tokens: Sequence[int], hidden: mx.array | None) -> None:
         """Read the prompt into the look-ahead's cache and run ahead; raises FixedError for text that is drawn."""

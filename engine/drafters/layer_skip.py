@@ -18,7 +18,6 @@ import mlx.nn as nn
 
 from ..errors import SpecviewError
 from ..models import Target
-from ..trees import nbytes
 from .model import DraftModel
 
 SHARE = 3  # without a wish, one layer in so many drafts
@@ -44,10 +43,6 @@ class LayerSkip(DraftModel):
     def weight_bytes(self) -> int:
         """None: every weight is the target's."""
         return 0
-
-    def shared_bytes(self) -> int:
-        """Bytes of the target's weights that a step reads: the embedding, the first layers, the norm and the head."""
-        return nbytes(self.model.model.parameters())
 
 
 def first_layers(target: Target, layers: int | None = None) -> Target:

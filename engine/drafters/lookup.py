@@ -24,7 +24,9 @@ class PromptLookup:
     `longest` and `shortest` are how many tokens must match at most and at
     least; raises NgramError unless 1 ≤ shortest ≤ longest. The index maps each
     n-gram to the place after its last occurrence and grows with the text, so a
-    draft costs a few dictionary look-ups.
+    draft costs a few dictionary look-ups. It proposes what is written already
+    and no more, as vLLM and transformers do: text that repeats every few tokens
+    gets drafts of a few tokens.
     Source: prompt lookup decoding (Saxena, 2023).
     """
 

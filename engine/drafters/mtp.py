@@ -3,8 +3,8 @@
 Head 0 pairs hidden state t with token t+1 and guesses token t+2; head j pairs
 what head j−1 made of hidden state t with token t+1+j and guesses token t+2+j.
 Beyond the last head, that head is fed its own output (most checkpoints have
-one head only). Layouts are in `mtp_heads`, loading in `mtp_loading`; the order
-of heads is vLLM's.
+one head only), where vLLM begins with the first head again. Layouts are in
+`mtp_heads`, loading in `mtp_loading`.
 """
 
 from __future__ import annotations
@@ -21,12 +21,11 @@ from ..rewind import rewind
 from ..sampling import Sampling
 from ..trees import nbytes
 from .mtp_heads import MtpHeads
-from .mtp_heads import QwenHead as MtpHead
 from .mtp_loading import load_mtp_head
 from .mtp_weights import MtpError
 from .protocol import Draft, Guess, draft_of, guess, no_tokens
 
-__all__ = ["MtpDrafter", "MtpError", "MtpHead", "MtpMark", "load_mtp_head"]
+__all__ = ["MtpDrafter", "MtpError", "MtpMark", "load_mtp_head"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +103,14 @@ class MtpDrafter:
     def _hand_on(self, i: int, made: mx.array) -> None:
         """What head i made of committed tokens waits for the next head."""
         if i + 1 < len(self._waiting):
-            self._waiting[i + 1] = _joined(self._waiting[i + 1], made)
+            self._keep(i + 1, made)
+
+    def _keep(self, i: int, made: mx.array) -> None:
+        """Hidden states that head i has yet to take in."""
+        waited = self._waiting[i] is not None
+        self._waiting[i] = _joined(self._waiting[i], made)
+        if waited:  # of a head that rarely drafts: else every round would lengthen the graph of what waits
+            mx.async_eval(self._waiting[i])
 
     def draft(self, tokens: Sequence[int], k: int) -> Draft:
         """k tokens, submitted step by step and left lazy."""
@@ -157,7 +163,7 @@ class MtpDrafter:
         assert hidden is not None
         self._forget_drafts()
         fresh = self.head.taken(self.target, hidden[:, : accepted + 1])
-        self._waiting[0] = _joined(self._waiting[0], fresh)
+        self._keep(0, fresh)
         self._tokens.extend(tokens)
         self._position += len(tokens)
 

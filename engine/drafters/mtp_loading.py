@@ -8,12 +8,16 @@ import mlx.core as mx
 import mlx.nn as nn
 from mlx_lm.models.cache import make_prompt_cache
 
-from ..models import DTYPES, Target, as_dtype, first_line
-from ..mtp_names import Layout, text_config
+from ..casting import as_dtype
+from ..errors import SpecviewError
+from ..language_config import text_config
+from ..models import DTYPES, Target, first_line
+from ..mtp_names import Layout
 from ..split import check_split
 from ..trees import named_arrays
 from .mtp_heads import FAMILIES, Family, Head, MtpHeads, text_arguments
 from .mtp_weights import (
+    LONGEST_NAME,
     MtpError,
     StoredHeads,
     Tensors,
@@ -49,11 +53,11 @@ def load_mtp_head(target: Target, dtype: str | None = None) -> MtpHeads:
     family = _family_of(target, stored)
     check_split(target.model, make_prompt_cache)
     heads = MtpHeads(
-        [_head(target, family, stored.layout, i, tensors) for i, tensors in enumerate(stored.heads)],
+        [_readable_head(target, family, stored.layout, i, tensors) for i, tensors in enumerate(stored.heads)],
         family.before_final_norm,
     )
     if dtype is not None:
-        as_dtype(heads, dtype)
+        as_dtype(heads, DTYPES[dtype], lambda name: not name.endswith(_KEPT))
     else:
         _follow_dtype(heads, target)
     heads.eval()
@@ -78,6 +82,19 @@ def _is_of_its_kind(stored: StoredHeads) -> bool:
     if stored.layout is Layout.PREFIXED:
         return not any(name.startswith("layers.") and not name.startswith("layers.0.") for name in stored.heads[0])
     return True
+
+
+def _readable_head(target: Target, family: Family, layout: Layout, i: int, stored: Tensors) -> Head:
+    """The head of `_head`, with a sentence too where weights of strangers have shapes that no step of it expects."""
+    try:
+        return _head(target, family, layout, i, stored)
+    except SpecviewError:
+        raise
+    except Exception as error:  # MLX and model files raise many kinds
+        raise MtpError(
+            f"The MTP head of {target.name} cannot be read ({first_line(error)}): fetch the model again, "
+            f"or {WITHOUT_MTP}."
+        ) from error
 
 
 def _head(target: Target, family: Family, layout: Layout, i: int, stored: Tensors) -> Head:
@@ -128,14 +145,14 @@ def _check_names(asked: dict[str, tuple[int, ...]], tensors: Tensors, name: str)
 
 def _lacking(name: str, weights: list[str]) -> MtpError:
     return MtpError(
-        f"The MTP head of {name} lacks {len(weights)} of its weights ({weights[0]}"
+        f"The MTP head of {name} lacks {len(weights)} of its weights ({weights[0][:LONGEST_NAME]}"
         f"{' and others' if len(weights) > 1 else ''}): fetch the model again, or {WITHOUT_MTP}."
     )
 
 
 def _unknown(name: str, weights: list[str]) -> MtpError:
     return MtpError(
-        f"The MTP head of {name} holds weights that its config has no place for ({weights[0]}"
+        f"The MTP head of {name} holds weights that its config has no place for ({weights[0][:LONGEST_NAME]}"
         f"{' and others' if len(weights) > 1 else ''}): {WITHOUT_MTP}."
     )
 

@@ -20,6 +20,7 @@ from ..errors import SpecviewError
 from ..mtp_names import Layout, mtp_names
 
 Tensors = dict[str, mx.array]
+LONGEST_NAME = 80  # characters of a tensor's name in a sentence
 
 
 class MtpError(SpecviewError):
@@ -42,7 +43,7 @@ _UNUSED = (".inv_freq", ".k_scale", ".v_scale", ".input_scale")
 def _read(file: Path) -> Tensors:
     try:
         return cast("Tensors", mx.load(str(file)))
-    except (RuntimeError, OSError) as error:
+    except (RuntimeError, OSError, ValueError) as error:
         raise MtpError(f"{file.name} of {file.parent.name} cannot be read: fetch the model again.") from error
 
 
@@ -119,7 +120,7 @@ def _from_blocks(value: mx.array, scale: mx.array) -> mx.array:
 
 # ------------------------------------------------------------------ experts
 
-_ONE_EXPERT = re.compile(r"(.*)\bexperts\.(\d+)\.(gate_proj|up_proj|down_proj)\.(\w+)")
+_ONE_EXPERT = re.compile(r"(.*)\bexperts\.([0-9]{1,9})\.(gate_proj|up_proj|down_proj)\.(\w+)")
 _ALL_EXPERTS = re.compile(r"(.*)\bexperts\.(gate_up_proj|gate_proj|up_proj|down_proj)(?:\.(weight|scales|biases))?")
 
 
@@ -262,7 +263,7 @@ def renamed(tensors: Tensors, layout: Layout) -> Tensors:
 def misshapen(weight: str, shape: Sequence[int], asked: object, name: str) -> MtpError:
     """The sentence for a weight whose shape is not what its config asks for."""
     return MtpError(
-        f"{weight} of {name}'s MTP head has shape {tuple(shape)} where its config asks for {asked}: "
+        f"{weight[:LONGEST_NAME]} of {name}'s MTP head has shape {tuple(shape)} where its config asks for {asked}: "
         "fetch the model again."
     )
 
@@ -292,8 +293,8 @@ def check_scales(tensors: Tensors, name: str) -> None:
             stem = key.removesuffix(".weight")
             if f"{stem}.scales" not in tensors:
                 raise MtpError(
-                    f"{stem} of {name}'s MTP head is quantised but comes without scales: fetch the model again, "
-                    "or take a checkpoint whose MTP weights are complete."
+                    f"{stem[:LONGEST_NAME]} of {name}'s MTP head is quantised but comes without scales: fetch the "
+                    "model again, or take a checkpoint whose MTP weights are complete."
                 )
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import mlx.core as mx
 import mlx.nn as nn
 
+from ..casting import dequantised
 from ..errors import SpecviewError
 from ..models import Target, first_line
 from ..trees import named_arrays
@@ -112,13 +113,6 @@ def copied(module: Any) -> Any:
         return new
 
     return of(module)
-
-
-def dequantised(model: Any) -> Any:
-    """The model with its quantised matrices as plain ones, lazy."""
-    from mlx_lm.utils import dequantize_model
-
-    return dequantize_model(model)
 
 
 def _stored_bits(model: nn.Module) -> int | None:

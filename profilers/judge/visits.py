@@ -28,8 +28,6 @@ from .kv_sides import Measured, Side, Switch, chosen_side, side_of
 from .remembered import remembered
 from .verdict import LEAST_ROUNDS, LEAST_SEGMENTS
 
-DRAFTING_ARMS = ("drafting", "k0")
-
 
 @dataclass(frozen=True, slots=True)
 class Setting:

@@ -9,7 +9,7 @@ reads it; one that is read twice in a pass (a tied embedding, layers that run ag
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
@@ -37,7 +37,7 @@ from .categories import (
 from .interception import Call, intercepted
 from .layers import Layers
 from .timings import Category
-from .trace import Node, is_cache, trace
+from .trace import Node, trace
 
 Part = Literal["call", "rest", "sampling"]
 
@@ -73,11 +73,6 @@ Watch = Callable[[Block, Call], Any]
 def arrays_in(*trees: Any) -> list[mx.array]:
     """All arrays in nested containers; caches and other objects are not looked into."""
     return [array for _, array in named_arrays(trees)]
-
-
-def caches_in(args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any]:
-    """The caches among the arguments of a call (not those in a list of all layers' caches)."""
-    return [a for a in (*args, *kwargs.values()) if is_cache(a)]
 
 
 def run_blocks(

@@ -10,12 +10,13 @@ from typing import Any
 from ...engine.cache import new_cache
 from ...engine.drafters import Drafter
 from ...engine.kv_quantisation import KvQuantisation, check_quantisable
+from ...engine.language_config import most_positions
 from ...engine.models import Target, first_line, load_target
 from ...engine.paths import local_path
 from ...engine.prompt_cache import CachedPrompt, PromptCacheError, caches_of, check_new, open_prompt, read_prompt
 from ...engine.prompt_cache import save_prompt as save
 from ...engine.prompt_hidden import followed_by, wants_hidden
-from .plan import PlanError
+from .plan import PlanError, check_text
 from .room import check_room
 
 QUERY = "<query>"  # what mlx-lm puts into the chat template to find where a user's words begin
@@ -162,6 +163,7 @@ def make_prompt_cache_file(
     anything is read, for a name that is taken, a model that cannot be had, and a text that needs more memory than
     `available_bytes` or is longer than the model reads.
     """
+    check_text("--system", wish.system)
     check_new(out)
     kv = None if wish.kv_bits is None else KvQuantisation(bits=wish.kv_bits)
     loading(f"model {wish.model.rstrip('/').rsplit('/', 1)[-1]}")
@@ -169,8 +171,8 @@ def make_prompt_cache_file(
     if kv is not None:
         check_quantisable(target, kv)
     tokens = beginning_tokens(target, wish.text, wish.system, wish.chat)
-    own = target.config.get("max_position_embeddings")
-    if isinstance(own, int) and len(tokens) >= own:
+    own = most_positions(target.config)
+    if own is not None and len(tokens) >= own:
         raise PromptCacheError(
             f"The prompt has {len(tokens):,} tokens and {target.name} reads at most {own:,}: give a shorter prompt."
         )

@@ -13,6 +13,7 @@ import mlx.core as mx
 from ...engine.accept import AcceptanceRule
 from ...engine.cache import cache_bytes, new_cache
 from ...engine.decode import Generation
+from ...engine.device_memory import give_back, wired
 from ...engine.drafters.adaptive import AdaptiveDrafter
 from ...engine.drafters.mtp import head_count
 from ...engine.errors import SpecviewError
@@ -125,7 +126,8 @@ class Recorder:
             self._note_synthetic()
             self._note_beginning()
             self._machine.calibrate(Canary, self._clock)
-            ended = self._run_all()
+            with wired():
+                ended = self._run_all()
             if ended is not None:
                 status, reason = "stopped", ended.reason
             elif self._decided_early:
@@ -282,6 +284,7 @@ class Recorder:
                 base, after = self._segments.play(stretch, self._splits.next())
                 self._probing.between(stretch, base, after, self._clock() - began)
                 stretch.go_to(after)
+                give_back(len(text.tokens), len(generation.tokens))
                 text.tokens = list(generation.tokens)
                 text.segment += 1
                 self._between(generation, text)

@@ -9,6 +9,7 @@ from ...engine.drafters.adaptive import AdaptiveDrafter
 from ...engine.drafters.model import DraftModel
 from ...engine.fit import check_fits, fit
 from ...engine.kv_quantisation import KvQuantisation
+from ...engine.language_config import most_positions
 from ...engine.models import Target
 from .plan import PlanError
 
@@ -45,8 +46,8 @@ def longest_text(target: Target, asked: int | None, usual: int) -> int:
 
     Raises PlanError where more are asked for than the model reads.
     """
-    own = target.config.get("max_position_embeddings")
-    if not isinstance(own, int):
+    own = most_positions(target.config)
+    if own is None:
         return asked or usual
     if asked is not None and asked > own:
         raise PlanError(f"{target.name} reads at most {own:,} positions: ask for a --context up to that.")
@@ -55,5 +56,5 @@ def longest_text(target: Target, asked: int | None, usual: int) -> int:
 
 def can_grow(target: Target, longest: int) -> bool:
     """Whether the model reads longer texts than that; one that does not say is taken to."""
-    own = target.config.get("max_position_embeddings")
-    return not isinstance(own, int) or longest < own
+    own = most_positions(target.config)
+    return own is None or longest < own

@@ -12,9 +12,11 @@ from typing import Literal
 import mlx.core as mx
 
 from ...engine.cache import cache_bytes
+from ...engine.device_memory import wired
 from ...engine.drafters import Drafter
 from ...engine.drafters.choose import choose_drafter
 from ...engine.errors import SpecviewError
+from ...engine.language_config import most_positions
 from ...engine.models import Target, first_line, load_target
 from ...engine.shapes import load_shape
 from ...engine.trees import nbytes
@@ -104,12 +106,12 @@ class Survey:
 
     def _check_room(self) -> None:
         """Refuse positions that the model was not made for."""
-        own = self.target.config.get("max_position_embeddings")
+        own = most_positions(self.target.config)
         needed = max(self.plan.contexts) + self._beyond
-        if isinstance(own, int) and needed > own:
+        if own is not None and needed > own:
             raise SurveyError(
                 f"{self.target.name} takes {own} positions and this survey asks for {needed}, context and the widest "
-                f"pass ({self._beyond}) together: choose a smaller --context or smaller --widths."
+                f"pass ({self._beyond}) together: choose a smaller --context, smaller --widths or fewer --tokens."
             )
 
     def record(self, store: SessionStore) -> records.Footer:
@@ -132,11 +134,12 @@ class Survey:
                 folder=self._folder,
                 drafter=self.drafter,
             )
-            for part in self.plan.parts:
-                for record in MEASURES[part](bench):
-                    store.append(record)
-                store.append(self._memory(bench, now()))
-                store.sync()
+            with wired():
+                for part in self.plan.parts:
+                    for record in MEASURES[part](bench):
+                        store.append(record)
+                    store.append(self._memory(bench, now()))
+                    store.sync()
         except Stopped as stop:
             return _close(store, "stopped", str(stop), now())
         except BaseException as error:

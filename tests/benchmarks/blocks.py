@@ -13,7 +13,8 @@ import time
 from statistics import fmean, stdev
 
 from specview.engine.decode import decode, start
-from specview.engine.models import BUNDLED, load_target
+from specview.engine.model_files import BUNDLED
+from specview.engine.models import load_target
 from specview.profilers.measure.fence import fence_cost
 from specview.profilers.measure.rulers import BlockProbe
 from specview.profilers.measure.timings import category_totals

@@ -17,7 +17,8 @@ import time
 
 from specview.engine.decode import decode, settle_cache, speculate, start
 from specview.engine.drafters.choose import choose_drafter
-from specview.engine.models import BUNDLED, load_target
+from specview.engine.model_files import BUNDLED
+from specview.engine.models import load_target
 from specview.engine.probe import FreeProbe
 from specview.profilers.judge.statistics import t_interval
 from specview.profilers.measure.schedule import DROPPED, segment_tokens

@@ -15,7 +15,8 @@ import random
 import time
 
 from specview.engine.decode import decode, start
-from specview.engine.models import BUNDLED, load_target
+from specview.engine.model_files import BUNDLED
+from specview.engine.models import load_target
 from specview.profilers.judge.gap_parts import gap_parts
 from specview.profilers.judge.ruler_sentences import ruler_sentences
 from specview.profilers.measure.blas import blas_in_use

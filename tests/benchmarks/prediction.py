@@ -22,7 +22,7 @@ from statistics import median
 
 from mlx_lm.utils import load_tokenizer
 
-from specview.engine.models import BUNDLED_FOLDER
+from specview.engine.model_files import BUNDLED_FOLDER
 from specview.profilers.measure.blas import installed_openblas
 from specview.profilers.record.prompts import load_prompts
 

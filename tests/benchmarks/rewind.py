@@ -19,7 +19,8 @@ import mlx.core as mx
 
 from specview.engine import replay
 from specview.engine.cache import arrays_of, new_cache, prefill, restore, take_snapshot
-from specview.engine.models import BUNDLED, load_target
+from specview.engine.model_files import BUNDLED
+from specview.engine.models import load_target
 from specview.engine.rewind import rewind, start_tape
 
 TEXT = "The history of the sea is long and full of storms. Ships that left the harbour in spring came back in autumn. "

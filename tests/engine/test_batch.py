@@ -7,6 +7,7 @@ import itertools
 import mlx.core as mx
 import numpy as np
 import pytest
+from mlx_lm.models.cache import ArraysCache
 from tiny_models import tiny_target
 
 from specview.engine.batch import (
@@ -17,7 +18,7 @@ from specview.engine.batch import (
     start_batch,
     verify_rows,
 )
-from specview.engine.batch_cache import rewind_rows
+from specview.engine.batch_cache import merged, rewind_rows
 from specview.engine.cache import arrays_of, new_cache, prefill
 from specview.engine.decode import decode, start
 from specview.engine.drafters.lookup import PromptLookup
@@ -25,6 +26,7 @@ from specview.engine.drafters.model import DraftModel
 from specview.engine.drafters.mtp import MtpDrafter, load_mtp_head
 from specview.engine.drafters.none import NoDrafter
 from specview.engine.drafters.protocol import Draft
+from specview.engine.replay import on_replay_tape
 
 TYPES = ["llama", "qwen3_next", "gpt2", "lfm2"]
 PROMPTS = [[5, 17, 3, 60, 42, 5, 17], [8, 1], [33, 2, 9, 33, 2, 9, 33, 2, 44, 7, 33]]
@@ -162,6 +164,16 @@ def test_what_no_batch_can_do_is_a_sentence():
         smaller_batch(start_batch(target, PROMPTS), 4)
     with pytest.raises(BatchError, match="batches no RotatingKVCache"):
         start_batch(tiny_target("gemma3"), PROMPTS)
+
+
+def test_recurrent_state_of_a_class_of_its_own_is_refused_before_a_round_needs_it_back():
+    class OddState(ArraysCache):
+        pass
+
+    caches = [OddState(1)]
+    on_replay_tape(caches[0])
+    with pytest.raises(BatchError, match=r"llama cannot run several sequences at once, .* batches no OddState"):
+        merged(tiny_target("llama"), [caches, caches])
 
 
 def test_attention_that_knows_no_rows_of_different_lengths_still_runs_rows_of_one_length():

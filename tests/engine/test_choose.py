@@ -59,6 +59,8 @@ def test_the_bundled_models_head_and_a_draft_model_are_chosen_as_before(stored):
         ("skip:", "'skip:' cannot be read: give a whole number of layers, as in skip:8"),
         ("skip:-1", "'skip:-1' cannot be read: give a whole number of layers"),
         ("skip:2.5", "'skip:2.5' cannot be read: give a whole number"),
+        (f"skip:{'9' * 5000}", "'skip:9{40}' cannot be read: give a whole number"),
+        (f"quantised:{'4' * 5000}", "'quantised:4{40}' cannot be read: give quantised:2"),
         ("skip:²", "cannot be read: give a whole number"),
         ("quantised:four", "'quantised:four' cannot be read: give quantised:2, quantised:3 or quantised:4"),
         ("fixed", "'fixed' cannot be read: give a chance from 0 to 1, as in fixed:0.7"),

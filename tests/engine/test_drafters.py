@@ -16,7 +16,8 @@ from specview.engine.drafters.lookup import NgramError, PromptLookup
 from specview.engine.drafters.model import DraftModel
 from specview.engine.drafters.mtp import MtpDrafter, MtpError, load_mtp_head
 from specview.engine.drafters.none import NoDrafter
-from specview.engine.models import BUNDLED_FOLDER, ModelError, check_same_tokens
+from specview.engine.model_files import BUNDLED_FOLDER, ModelError
+from specview.engine.models import check_same_tokens
 from specview.engine.probe import FreeProbe
 from specview.engine.sampling import Sampling, distribution
 from specview.engine.trees import named_arrays

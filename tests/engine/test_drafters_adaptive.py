@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import mlx.core as mx
 import pytest
 from drafted_text import PROMPT, TINY, plain_text, rounds_with, text_of
@@ -12,7 +14,6 @@ from specview.engine.drafters.adaptive import (
     DraftingCosts,
     Estimates,
     adaptive,
-    best_by_margin,
     best_by_scan,
     conditional_to_reached,
     draft_ns,
@@ -51,6 +52,13 @@ def test_the_scan_takes_the_most_tokens_per_time():
     assert rates[best] == max(rates)
 
 
+def best_by_margin(costs, reached):
+    """The marginal rule: the first measured k after which the next one does not pay, ΔE ÷ E ≤ ΔT ÷ T."""
+    known = costs.lengths(len(reached))
+    rates = [tokens_per_ns(costs, reached[:k]) for k in known]
+    return next((k for k, (now, then) in zip(known, itertools.pairwise(rates), strict=False) if then <= now), known[-1])
+
+
 @pytest.mark.parametrize("alpha", [0.05, 0.2, 0.4, 0.6, 0.8, 0.95, 1.0])
 def test_the_marginal_rule_agrees_with_the_scan_where_costs_are_even(alpha):
     even = DraftingCosts(
@@ -71,7 +79,7 @@ def test_a_width_that_was_not_measured_is_never_chosen():
     assert costs.lengths(8) == (0, 2, 8)
     assert costs.lengths(7) == (0, 2)
     assert best_by_scan(costs, reached(0.9, 7)) == 2
-    assert best_by_scan(DraftingCosts(), reached(0.9)) is None is best_by_margin(DraftingCosts(), reached(0.9))
+    assert best_by_scan(DraftingCosts(), reached(0.9)) is None
 
 
 def test_off_costs_a_round_of_one_position_unless_something_cheaper_is_there():

@@ -158,10 +158,10 @@ def test_a_wrong_draft_is_never_the_targets_token():
     assert all(a != b and 0 <= a < 96 for a, b in zip(wrong, right, strict=True))
 
 
-def test_it_says_that_it_is_synthetic():
+def test_it_has_a_name_of_its_own_and_no_steps():
     target = tiny_target("llama")
     drafter = drafter_of(target, 0.5)
-    assert (drafter.kind, drafter.synthetic, drafter.has_steps, drafter.step([1])) == ("fixed", True, False, None)
+    assert (drafter.kind, drafter.has_steps, drafter.step([1])) == ("fixed", False, None)
     assert (drafter.weight_bytes(), drafter.cache_bytes()) == (0, 0)
     drafter.begin(PROMPT, None)
     assert drafter.cache_bytes() == cache_bytes(drafter._known.cache) > 0

@@ -9,7 +9,7 @@ import pytest
 from tiny_models import model_types, tiny_target
 
 from specview.engine.cache import cache_bytes, new_cache
-from specview.engine.fit import Fit, FitError, check_dense_fits, check_fits, fit
+from specview.engine.fit import Fit, FitError, check_fits, fit
 from specview.engine.kv_quantisation import KvQuantisation
 from specview.engine.prompt_cache import read_prompt
 from specview.engine.trees import nbytes
@@ -57,6 +57,13 @@ def test_attention_scores_and_the_copy_of_a_growing_cache_are_counted():
     assert long.needed_bytes == long.weight_bytes + long.cache_bytes + long.growing_bytes + long.scores_bytes
 
 
+@pytest.mark.parametrize(("named", "heads"), [(None, 0), ([], 0), ("x", 0), ({}, 0), ([2, None, 4], 4)])
+def test_a_config_that_names_no_number_of_heads_is_estimated_without_scores(named, heads):
+    target = tiny_target("llama")
+    odd = replace(target, config=target.config | {"num_attention_heads": named})
+    assert fit(odd, 1024).scores_bytes == heads * 512 * 1024 * 4
+
+
 def test_a_batch_needs_its_caches_once_a_sequence():
     target = tiny_target("qwen3_next")
     one, four = fit(target, 300), fit(target, 300, batch=4)
@@ -88,5 +95,3 @@ def test_what_does_not_fit_is_a_sentence_with_the_numbers():
     with pytest.raises(FitError, match=f"^{expected}; 4.0 GB are free: choose a shorter context"):
         check_fits(estimate, 4_000_000_000)
     assert "not counting OddCache." in replace(estimate, unknown=("OddCache",)).sentence
-    with pytest.raises(FitError, match=r"need 0\.5 GB and 12\.0 MB are free"):
-        check_dense_fits("m", 500_000_000, 12_000_000)

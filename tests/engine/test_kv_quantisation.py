@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from unittest import mock
 
 import mlx.core as mx
 import numpy as np
 import pytest
 from mlx_lm.generate import generate_step
 from mlx_lm.models.cache import KVCache, QuantizedKVCache
-from tiny_models import tiny_target
+from tiny_models import TINY_CONFIGS, tiny_target
 
 from specview.engine.cache import arrays_of, new_cache, prefill, restore, take_snapshot
 from specview.engine.decode import Generation, decode, speculate
 from specview.engine.drafters.choose import choose_drafter
 from specview.engine.drafters.lookup import PromptLookup
+from specview.engine.drafters.none import NoDrafter
+from specview.engine.drafters.protocol import Draft
 from specview.engine.kv_quantisation import KvQuantisation, KvQuantisationError, check_quantisable, quantise_caches
 from specview.engine.probe import FreeProbe
 from specview.engine.prompt_cache import read_prompt
@@ -185,3 +188,40 @@ def test_a_snapshot_from_after_the_start_brings_the_quantised_caches_back(bundle
     restore(generation.cache, late)
     generation.tokens[:] = tokens
     assert [s.token for s in decode(generation, 4, lambda: 0)] == expected
+
+
+class Foreseeing(NoDrafter):
+    """Drafts what it was told will come, every third token wrong."""
+
+    def __init__(self, coming):
+        self.coming = coming
+
+    def draft(self, tokens, k):
+        places = range(len(tokens), min(len(tokens) + k, len(self.coming)))
+        return Draft(mx.array([(self.coming[i] + (i % 3 == 0)) % 90 for i in places], dtype=mx.int32), 0)
+
+
+@pytest.fixture(scope="module", params=[128, 256])
+def wide(request):
+    """A tiny llama with heads as wide as large models have them."""
+    changed = {"llama": TINY_CONFIGS["llama"] | {"head_dim": request.param, "num_hidden_layers": 2}}
+    with mock.patch.dict(TINY_CONFIGS, changed):
+        return tiny_target("llama")
+
+
+@pytest.mark.parametrize("bits", [3, 5, 6])
+@pytest.mark.parametrize("length", [1, 2, 9])
+def test_wide_heads_in_odd_bits_are_kept_from_the_first_position_on(wide, bits, length):
+    prompt, kv = [5, 17, 3, 60, 42, 8, 1, 33, 5][:length], KvQuantisation(bits=bits, group_size=32)
+    check_quantisable(wide, kv)
+    plain = [s.token for s in decode(quantised_from(wide, prompt, kv), 9, lambda: 0)]
+    generation = quantised_from(wide, prompt, kv)
+    rounds = list(speculate(generation, Foreseeing(prompt + plain), 3, 9, FreeProbe(lambda: 0)))
+    assert [t for r in rounds for t in r.tokens][:9] == plain
+    assert any(r.accepted for r in rounds) and all(type(c) is QuantizedKVCache for c in generation.cache)
+
+
+def test_empty_caches_wait_and_the_first_pass_on_them_has_no_drafts():
+    caches = new_cache(tiny_target("llama"))
+    assert quantise_caches(caches, KV) == 0 and all(type(c) is KVCache for c in caches)
+    assert [KV.longest_draft(context, 4) for context in (0, 1, 7)] == [0, 4, 4]

@@ -9,14 +9,8 @@ import socket
 import mlx.core as mx
 import pytest
 
-from specview.engine.models import (
-    BUNDLED_FOLDER,
-    ModelError,
-    describe,
-    load_target,
-    public_name,
-    tokenizer_hash,
-)
+from specview.engine.model_files import BUNDLED_FOLDER, ModelError, public_name
+from specview.engine.models import describe, load_target, tokenizer_hash
 from specview.engine.trees import named_arrays
 
 
@@ -76,6 +70,13 @@ def test_what_the_backend_cannot_compute_is_told_at_once(model_copy, monkeypatch
     )
 
 
+def test_a_draft_model_is_told_of_by_its_own_options(model_copy, monkeypatch):
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    assert refusal("no/such-drafter", drafts=True).endswith("go online, or choose another --draft, such as lookup.")
+    monkeypatch.setattr("mlx_lm.models.qwen3_next.Model.__call__", lambda *_: 1 / 0)
+    assert "try --draft-dtype float32" in refusal(model_copy, drafts=True)
+
+
 def test_an_unknown_dtype_names_the_choices(model_copy):
     assert "use one of float32, float16, bfloat16" in refusal(model_copy, dtype="int3")
 
@@ -92,6 +93,11 @@ def test_names_carry_no_path(model_copy, monkeypatch):
     assert public_name("org/name") == "org/name"
     monkeypatch.chdir(model_copy)
     assert public_name(".") == "some-model"
+
+
+@pytest.mark.parametrize("name", ["x" * 5000, "a\0b", "\ud800"])
+def test_a_name_that_no_file_can_have_stays_a_name(name):
+    assert public_name(name) == name
 
 
 # ---------------------------------------------------------------- what is wrong
@@ -165,6 +171,41 @@ def test_an_architecture_nobody_knows(model_copy):
     (model_copy / "config.json").write_text(json.dumps(config))
     text = refusal(model_copy)
     assert text.startswith("mlx-lm cannot load some-model") and "upgrade mlx-lm" in text
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"full_attention_interval": 0},
+        {"linear_num_key_heads": 0},
+        {"hidden_size": 2**40},
+        {"hidden_size": 2**70},
+        {"num_hidden_layers": "8"},
+        {"num_experts": 1, "num_experts_per_tok": -1},
+    ],
+)
+def test_a_config_whose_numbers_make_no_sense(model_copy, changes):
+    config = json.loads((model_copy / "config.json").read_text())
+    (model_copy / "config.json").write_text(json.dumps(config | changes))
+    assert "some-model" in refusal(model_copy)
+
+
+def test_a_model_file_that_ends_the_process_does_not(model_copy):
+    (model_copy / "config.json").write_text(json.dumps({"model_type": "olmo"}))
+    assert refusal(model_copy) == (
+        "mlx-lm needs a package for some-model that is not installed here: install it, or choose another model."
+    )
+
+
+def test_a_config_nested_too_deep(model_copy):
+    (model_copy / "config.json").write_text("[" * 100_000)
+    assert refusal(model_copy).startswith("The config.json of some-model is nested too deep")
+
+
+def test_what_a_config_says_cannot_steer_the_terminal(model_copy):
+    (model_copy / "config.json").write_text(json.dumps({"model_type": "\x1b]0;owned\x07"}))
+    text = refusal(model_copy)
+    assert text.isprintable() and "\ufffd]0;owned\ufffd" in text
 
 
 @pytest.mark.parametrize("content", ["{", "[]", "{}"])

@@ -15,7 +15,7 @@ from specview.engine.decode import Generation, decode, speculate, start
 from specview.engine.drafters.lookup import PromptLookup
 from specview.engine.kv_quantisation import KvQuantisation
 from specview.engine.probe import FreeProbe
-from specview.engine.prompt_cache import PromptCacheError, load_prompt, open_prompt, read_prompt, save_prompt
+from specview.engine.prompt_cache import PromptCacheError, caches_of, open_prompt, read_prompt, save_prompt
 from specview.engine.verify_policies import verify_policy
 
 PROMPT = [5, 17, 3, 60, 42, 8, 1, 33, 5, 17, 3]
@@ -28,10 +28,16 @@ def saved(tmp_path, target, tokens=PROMPT[:6], name="p.safetensors", kv=None):
     return tmp_path / name
 
 
+def loaded(path, target):
+    """How many positions a file holds, and its caches."""
+    cached = open_prompt(path, target)
+    return cached.positions, caches_of(cached, target)
+
+
 def continued(target, path, prompt=PROMPT, count=8):
-    loaded = load_prompt(path, target, prompt)
-    read_prompt(target, prompt[loaded.positions : -1], loaded.caches)
-    return Generation(target, list(prompt), loaded.caches)
+    positions, caches = loaded(path, target)
+    read_prompt(target, prompt[positions:-1], caches)
+    return Generation(target, list(prompt), caches)
 
 
 def test_reading_in_chunks_tells_how_far_it_is_and_ends_as_a_prefill_does():
@@ -92,8 +98,7 @@ def test_loaded_caches_can_be_rewound(tmp_path, model_type):
 def test_quantised_caches_are_kept_and_loaded_too(tmp_path, bundled):
     tokens = bundled.tokenizer.encode("def push(self, item):\n    return item\n")
     path = saved(tmp_path, bundled, tokens[:-2], kv=KvQuantisation(bits=8))
-    loaded = load_prompt(path, bundled, tokens)
-    assert {type(c).__name__ for c in loaded.caches} == {"QuantizedKVCache", "TapedCache"}
+    assert {type(c).__name__ for c in loaded(path, bundled)[1]} == {"QuantizedKVCache", "TapedCache"}
     assert [s.token for s in decode(continued(bundled, path, tokens), 2, lambda: 0)]
 
 
@@ -105,26 +110,34 @@ def test_mlx_lm_reads_our_files_and_we_read_its(tmp_path):
     mx.eval(target.model(mx.array([PROMPT[:6]]), cache=theirs))
     path = tmp_path / "theirs.safetensors"
     save_prompt_cache(str(path), theirs, {"model": "some/folder/qwen3_next", "tokenizer_config": "{}"})
-    assert load_prompt(path, target, PROMPT).positions == 6
+    assert loaded(path, target)[0] == 6
 
 
 def test_a_cache_of_another_model_is_refused(tmp_path):
     target = tiny_target("llama")
     path = saved(tmp_path, target)
     with pytest.raises(PromptCacheError, match="is of the model llama, not of org/other"):
-        load_prompt(path, replace(target, name="org/other"), PROMPT)
+        loaded(path, replace(target, name="org/other"))
     for other in ("qwen3_next", "gpt2"):
         with pytest.raises(PromptCacheError, match="does not fit llama, so it is of another model"):
-            load_prompt(path, replace(tiny_target(other), name="llama"), PROMPT)
+            loaded(path, replace(tiny_target(other), name="llama"))
 
 
-def test_a_cache_of_another_prompt_is_refused_with_the_place(tmp_path):
+def test_a_model_with_an_endless_name_is_named_in_short(tmp_path):
     target = tiny_target("llama")
-    path = saved(tmp_path, target)
-    with pytest.raises(PromptCacheError, match="holds 6 tokens and this prompt has 6"):
-        load_prompt(path, target, PROMPT[:6])
-    with pytest.raises(PromptCacheError, match="its token 3 is not this prompt's"):
-        load_prompt(path, target, [*PROMPT[:2], 90, *PROMPT[3:]])
+    path = tampered(
+        saved(tmp_path, target), "t.safetensors", lambda _, metadata: metadata.update({"0.specview_model": "x" * 5000})
+    )
+    with pytest.raises(PromptCacheError, match=r"is of the model x{80}, not of llama"):
+        open_prompt(path, target)
+
+
+def test_a_path_too_long_for_a_file_is_a_sentence(tmp_path):
+    target, path = tiny_target("llama"), tmp_path / f"{'x' * 300}.safetensors"
+    with pytest.raises(PromptCacheError, match=r"^x{80} cannot be read \(File name too long\): name another file"):
+        open_prompt(path, target)
+    with pytest.raises(PromptCacheError, match=r"^x{80} cannot be written \(File name too long\): choose another name"):
+        save_prompt(path, target, PROMPT, new_cache(target))
 
 
 def test_a_file_that_does_not_match_its_own_tokens_is_refused(tmp_path):
@@ -133,7 +146,7 @@ def test_a_file_that_does_not_match_its_own_tokens_is_refused(tmp_path):
     prefill(target, PROMPT[:6], caches)
     save_prompt(tmp_path / "p.safetensors", target, PROMPT[:4], caches)
     with pytest.raises(PromptCacheError, match="holds another prompt"):
-        load_prompt(tmp_path / "p.safetensors", target, PROMPT)
+        loaded(tmp_path / "p.safetensors", target)
 
 
 def test_recurrent_caches_that_do_not_say_how_far_they_are_are_refused(tmp_path):
@@ -142,7 +155,7 @@ def test_recurrent_caches_that_do_not_say_how_far_they_are_are_refused(tmp_path)
     mx.eval(target.model(mx.array([PROMPT[:6]]), cache=caches))
     save_prompt_cache(str(tmp_path / "p.safetensors"), caches, {"model": "mamba"})
     with pytest.raises(PromptCacheError, match="does not say how many tokens"):
-        load_prompt(tmp_path / "p.safetensors", target, PROMPT)
+        loaded(tmp_path / "p.safetensors", target)
 
 
 @pytest.mark.parametrize("content", [b"", b"no cache", b"\x10\0\0\0\0\0\0\0{}              "])
@@ -150,7 +163,7 @@ def test_a_file_that_is_no_prompt_cache_is_a_sentence(tmp_path, content):
     path = tmp_path / "p.safetensors"
     path.write_bytes(content)
     with pytest.raises(PromptCacheError, match=r"p\.safetensors cannot be read as a prompt cache"):
-        load_prompt(path, tiny_target("llama"), PROMPT)
+        loaded(path, tiny_target("llama"))
 
 
 def tampered(path, name, change):
@@ -177,7 +190,7 @@ def test_tokens_that_the_model_does_not_have_are_refused(tmp_path, token):
         saved(tmp_path, target), "t.safetensors", lambda _, metadata: metadata.update({"0.tokens": f"[{token}]"})
     )
     with pytest.raises(PromptCacheError, match=r"t\.safetensors cannot be read as a prompt cache"):
-        load_prompt(path, target, PROMPT)
+        loaded(path, target)
 
 
 @pytest.mark.parametrize(
@@ -202,7 +215,7 @@ def test_a_quantised_cache_that_no_model_wrote_is_refused(tmp_path, bundled, cha
     tokens = bundled.tokenizer.encode("def push(self, item):\n    return item\n")
     path = saved(tmp_path, bundled, tokens[:-2], kv=KvQuantisation(bits=4))
     with pytest.raises(PromptCacheError, match=r"t\.safetensors (does not fit|cannot be read)"):
-        load_prompt(tampered(path, "t.safetensors", change), bundled, tokens)
+        loaded(tampered(path, "t.safetensors", change), bundled)
 
 
 @pytest.mark.parametrize("model_type", ["llama", "gemma3", "deepseek_v32", "llama4"])
@@ -211,7 +224,7 @@ def test_places_outside_a_caches_buffers_are_refused(tmp_path, model_type):
     path = saved(tmp_path, target)
     for value in (1_000_000_000, -3):
         with pytest.raises(PromptCacheError, match=r"does not fit|cannot be read"):
-            load_prompt(tampered(path, "t.safetensors", number("2", value)), target, PROMPT)
+            loaded(tampered(path, "t.safetensors", number("2", value)), target)
 
 
 def test_a_name_that_asks_for_an_endless_list_is_refused(tmp_path):
@@ -222,7 +235,7 @@ def test_a_name_that_asks_for_an_endless_list_is_refused(tmp_path):
         lambda arrays, _: arrays.update({"0.99999999999": mx.zeros(1)}),
     ):
         with pytest.raises(PromptCacheError, match="its names count further than it holds"):
-            load_prompt(tampered(path, "t.safetensors", change), target, PROMPT)
+            loaded(tampered(path, "t.safetensors", change), target)
 
 
 def test_how_keys_and_values_are_quantised_is_in_the_file(tmp_path, bundled):
@@ -236,13 +249,13 @@ def test_other_tensors_are_no_prompt_cache(tmp_path):
     path = tmp_path / "p.safetensors"
     mx.save_safetensors(str(path), {"a": mx.zeros(3)})
     with pytest.raises(PromptCacheError, match="cannot be read as a prompt cache"):
-        load_prompt(path, tiny_target("llama"), PROMPT)
+        loaded(path, tiny_target("llama"))
 
 
 def test_a_file_that_is_not_there_or_may_not_be_overwritten_is_a_sentence(tmp_path):
     target = tiny_target("llama")
     with pytest.raises(PromptCacheError, match="There is no prompt cache none"):
-        load_prompt(tmp_path / "none.safetensors", target, PROMPT)
+        loaded(tmp_path / "none.safetensors", target)
     path = saved(tmp_path, target)
     with pytest.raises(PromptCacheError, match="exists already"):
         save_prompt(path, target, PROMPT, new_cache(target))

@@ -74,6 +74,21 @@ def test_the_gated_delta_layers_of_the_bundled_model_go_the_short_way(bundled, t
     assert all(states is not None for states in found)
 
 
+@pytest.mark.parametrize(
+    ("before", "named", "masked"),
+    [
+        ((), {}, False),
+        ((), {"mask": None}, False),
+        ((), {"mask": 1}, True),
+        ((None, 1), {}, True),
+        ((None,), {}, False),
+    ],
+)
+def test_a_mask_is_seen_however_it_is_given(before, named, masked):
+    args = (*"qkvab", "A_log", "dt_bias", *before)
+    assert recurrence.DeltaCall(lambda: None, args, named, mx.zeros(1), []).masked is masked
+
+
 def test_where_the_pass_stepped_no_state_is_recomputed(bundled, tokens):
     caches = taped_pass(bundled, tokens)
     call = next(c for c in caches if isinstance(c, TapedCache)).tape.passes[0].seen[0].calls[0]
@@ -263,7 +278,7 @@ def test_such_a_model_is_refused_before_any_drafter_is_loaded(wish):
 
 def test_a_draft_model_that_cannot_go_back_is_refused(monkeypatch):
     draft = scripted(Outside)
-    monkeypatch.setattr(choosing, "load_target", lambda *_: draft)
+    monkeypatch.setattr(choosing, "load_target", lambda *_, **__: draft)
     monkeypatch.setattr(choosing, "check_same_tokens", lambda *_: None)
     with pytest.raises(CacheError, match="cannot be drafted for"):
         choose_drafter("some-folder", scripted(Block))
@@ -443,6 +458,6 @@ def test_a_snapshot_stays_what_it_was_and_adds_no_node(make):
 def test_a_draft_model_with_a_window_that_fills_up_is_taken(monkeypatch):
     draft = scripted()
     draft.model.make_cache = lambda: [RotatingKVCache(64)]
-    monkeypatch.setattr(choosing, "load_target", lambda *_: draft)
+    monkeypatch.setattr(choosing, "load_target", lambda *_, **__: draft)
     monkeypatch.setattr(choosing, "check_same_tokens", lambda *_: None)
     assert choose_drafter("some-folder", scripted(Block), longest=64).kind == "model"

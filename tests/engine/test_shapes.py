@@ -11,9 +11,10 @@ import pytest
 
 from specview.engine.cache import arrays_of, new_cache, prefill
 from specview.engine.layer_kinds import layer_kinds
-from specview.engine.models import BUNDLED_FOLDER, ModelError, describe
+from specview.engine.model_files import BUNDLED_FOLDER, ModelError
+from specview.engine.models import describe
 from specview.engine.random_weights import STD, fill_with_random
-from specview.engine.shape_config import PRESET_FOLDER
+from specview.engine.shape_config import PRESET_FOLDER, with_experts
 from specview.engine.shape_layers import choose_layers
 from specview.engine.shapes import (
     PRESETS,
@@ -433,7 +434,7 @@ def test_only_the_config_of_a_hub_id_is_downloaded(tmp_path, monkeypatch):
 
     monkeypatch.setattr("huggingface_hub.hf_hub_download", give)
     monkeypatch.setattr("huggingface_hub.try_to_load_from_cache", lambda *_: None)
-    monkeypatch.setattr("specview.engine.models._hub_answers", lambda: True)
+    monkeypatch.setattr("specview.engine.model_files._hub_answers", lambda: True)
     assert load_shape("some-org/some-model", layers=1).name == "some-org/some-model"
     assert asked == [("some-org/some-model", "config.json")]
 
@@ -561,3 +562,32 @@ def test_a_quantisation_that_mlx_does_not_have(tmp_path, quantisation, says):
 
 def test_an_unknown_dtype_names_the_choices():
     assert "use one of float32, float16, bfloat16" in refusal(load_shape, "0.6b", layers=1, dtype="int3")
+
+
+@pytest.mark.parametrize(("key", "value"), [("torch_dtype", []), ("dtype", {}), ("dtype", 16)])
+def test_a_dtype_that_is_no_name_counts_as_none(tmp_path, key, value):
+    plain = {k: v for k, v in DENSE.items() if k != "torch_dtype"}
+    assert describe(load_shape(written(tmp_path, plain | {key: value}), layers=1)).dtype == "bfloat16"
+
+
+def test_layers_are_one_number(tmp_path):
+    text = refusal(load_shape, written(tmp_path, DENSE | {"num_hidden_layers": [2, 2]}), layers=2)
+    assert text.startswith("some-shape has num_hidden_layers = [2, 2], which must be a whole number from 1 to 2,048")
+
+
+def test_experts_layer_by_layer_are_not_cut():
+    few = with_experts("x", hybrid(num_experts_per_tok=[2, 3]), 4)
+    assert few["text_config"]["num_experts"] == 4
+    assert "uses 3 at a time" in refusal(with_experts, "x", hybrid(num_experts_per_tok=[2, 3]), 2)
+    assert "uses 1 at a time" in refusal(with_experts, "x", hybrid(num_experts_per_tok=[]), 0)
+    assert "gives its experts layer by layer" in refusal(with_experts, "x", hybrid(num_experts=[8]), 4)
+
+
+def test_a_method_of_quantisation_that_is_no_name(tmp_path):
+    folder = written(tmp_path, DENSE | {"quantization_config": {"quant_method": []}})
+    assert "The quantisation of some-shape is not one of MLX's" in refusal(load_shape, folder, layers=1)
+
+
+def test_a_config_nested_too_deep(tmp_path):
+    deep = json.dumps(DENSE)[:-1] + ', "rope_scaling": ' + '{"a":' * 600 + "1" + "}" * 601
+    assert "some-shape" in refusal(load_shape, written(tmp_path, deep), layers=1)

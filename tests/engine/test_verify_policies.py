@@ -165,6 +165,19 @@ def test_a_compiled_pass_compiles_once_for_many_offsets_and_again_when_the_buffe
     assert counts == [0, 0, 0, 1]
 
 
+def test_a_compiled_pass_keeps_only_its_latest_graphs(packed, monkeypatch):
+    monkeypatch.setattr("specview.engine.compiled_pass.MOST_GRAPHS", 2)
+    policy = verify_policy("compiled", packed)
+    caches = new_cache(packed)
+    prefill(packed, PROMPT, caches)
+    made = []
+    original = policy._compiled
+    monkeypatch.setattr(policy, "_compiled", lambda hidden: made.append(hidden) or original(hidden))
+    for width in (1, 3, 1, 3, 4, 3, 1):
+        mx.eval(policy(packed, mx.array([COMING[:width]]), caches, False)[1])
+    assert len(made) == 4 and len(policy._graphs) == 2
+
+
 def test_dense_copies_keep_within_their_limit_the_largest_first(packed):
     need = dense_bytes(packed)
     assert need.largest_bytes < need.all_bytes

@@ -15,8 +15,8 @@ import mlx.core as mx
 import numpy as np
 from tiny_models import TINY_CONFIGS, tiny_target
 
+from specview.engine.language_config import text_config
 from specview.engine.models import Target
-from specview.engine.mtp_names import text_config
 
 Arrays = dict[str, np.ndarray]
 

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from specview.engine.decode import speculate, start
-from specview.engine.drafters.mtp import MtpDrafter, MtpHead, load_mtp_head
-from specview.engine.models import BUNDLED_FOLDER
+from specview.engine.drafters.mtp import MtpDrafter, load_mtp_head
+from specview.engine.drafters.mtp_heads import QwenHead
+from specview.engine.model_files import BUNDLED_FOLDER
 from specview.engine.probe import FreeProbe
 from specview.engine.sampling import Sampling, distribution
 from specview.engine.trees import named_arrays
@@ -118,5 +119,16 @@ def test_a_probes_step_leaves_nothing_behind(bundled, heads):
 
 def test_the_recipe_of_the_bundled_model_builds_the_same_head(bundled, heads):
     """`assets/training/export.py` fills an empty head by the names of a Qwen3-Next checkpoint."""
-    own = {name: a.shape for name, a in named_arrays(MtpHead(bundled).parameters())}
+    own = {name: a.shape for name, a in named_arrays(QwenHead(bundled).parameters())}
     assert own == {name: a.shape for name, a in named_arrays(heads.heads[0].parameters())}
+
+
+def test_states_that_wait_for_a_head_which_does_not_draft_are_evaluated_round_by_round(bundled, monkeypatch):
+    tokens = [5, 17, 3, 60]
+    generation = start(bundled, tokens, drafter := MtpDrafter(bundled, load_mtp_head(bundled)))
+    submitted = []
+    monkeypatch.setattr(mx, "async_eval", lambda *arrays: submitted.append(arrays))
+    for _ in range(3):
+        drafter.draft(generation.tokens, 0)
+        drafter.settle([1], 0, mx.zeros((1, 1, bundled.config["hidden_size"])))
+    assert len(submitted) == 3 and drafter._waiting[0].shape[1] == 4

@@ -10,7 +10,7 @@ from mtp_reference import ReferenceHeads
 
 from specview.engine.decode import decode, speculate, start
 from specview.engine.drafters.mtp import MtpDrafter, head_count, load_mtp_head
-from specview.engine.mtp_names import text_config
+from specview.engine.language_config import text_config
 from specview.engine.probe import FreeProbe
 from specview.profilers.judge.economics import DrafterKind, draft_steps
 

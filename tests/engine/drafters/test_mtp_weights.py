@@ -20,8 +20,9 @@ from specview.engine.drafters.mtp_weights import (
     with_ones_added,
     with_split_kv_b,
 )
-from specview.engine.models import BUNDLED_FOLDER
+from specview.engine.model_files import BUNDLED_FOLDER
 from specview.engine.mtp_names import Layout, classes_without_mtp, mtp_name, mtp_names
+from specview.engine.prompt_hidden import wants_hidden
 from specview.engine.trees import named_arrays
 
 DENSE = "qwen3_5"
@@ -301,6 +302,52 @@ def test_latent_attention_of_another_width_is_named(tmp_path):
     name = next(name for name in raw if name.endswith("kv_b_proj.weight"))
     raw[name] = raw[name][:, :16]
     refused(tmp_path, "deepseek_v3", raw, r"kv_b_proj\.weight .* has shape \(128, 16\)")
+
+
+@pytest.mark.parametrize("shape", [(), (8,)])
+def test_fused_experts_without_rows_say_so(tmp_path, shape):
+    raw = fused(raw_of(tmp_path, "qwen3_5_moe"))
+    name = next(name for name in raw if name.endswith("gate_up_proj"))
+    refused(tmp_path, "qwen3_5_moe", {**raw, name: np.ones(shape, np.float32)}, "cannot be read .*: fetch the model")
+
+
+def test_an_fp8_scale_beside_a_float_weight_says_so(tmp_path):
+    raw = raw_of(tmp_path, DENSE)
+    refused(tmp_path, DENSE, {**raw, "mtp.fc.weight_scale_inv": np.ones((1, 1), np.float32)}, "cannot be read")
+
+
+def test_scales_without_a_shape_say_so(tmp_path):
+    stored, _ = packed(raw_of(tmp_path, DENSE))
+    refused(tmp_path, DENSE, {**stored, "mtp.fc.scales": np.ones((), np.float32)}, "cannot be read")
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "match"),
+    [
+        ("glm4_moe", "model.layers.4.mlp.experts.{}.up_proj.weight", "has no place for"),
+        ("mimo", "model.mtp_layers.{}.input_proj.weight", "has a layout that specview cannot run yet"),
+    ],
+)
+def test_a_number_of_endless_digits_is_no_number(tmp_path, kind, name, match):
+    more = {name.format("9" * 5000): np.ones((2, 2), np.float32)}
+    with pytest.raises(MtpError, match=match) as caught:
+        loaded(tmp_path, kind, {**raw_of(tmp_path, kind), **more})
+    assert len(str(caught.value)) < 400
+
+
+def test_a_layer_of_endless_digits_is_no_head(tmp_path):
+    raw = raw_of(tmp_path, "glm4_moe")
+    more = {f"model.layers.{'9' * 5000}.eh_proj.weight": np.ones((2, 2), np.float32)}
+    assert same_weights(loaded(tmp_path / "a", "glm4_moe", raw | more), loaded(tmp_path / "b", "glm4_moe", raw))
+
+
+def test_a_tensor_whose_name_is_no_text_says_so(tmp_path):
+    header = b'{"mtp.\xff":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}'
+    (tmp_path / "mtp.safetensors").write_bytes(len(header).to_bytes(8, "little") + header + bytes(4))
+    target = tiny_target_in(tmp_path, DENSE)
+    with pytest.raises(MtpError, match=r"^mtp\.safetensors of .* cannot be read: fetch the model again\.$"):
+        load_mtp_head(target)
+    assert not wants_hidden(target)
 
 
 def test_a_missing_expert_says_so(tmp_path):
