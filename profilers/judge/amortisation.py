@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from statistics import fmean, median
+from statistics import fmean
 
 from ..record.records import Replay
 from ..record.session import Session
@@ -62,12 +62,6 @@ class AmortisationRow:
     def bumps(self) -> tuple[Bump, ...]:
         """Widths that cost more than a wider one, in ms a call."""
         return self.stairs.bumps
-
-    @property
-    def extra_position(self) -> float | None:
-        """What a further position costs, in calls of one: 0 is free, 1 reads everything again; a median over widths."""
-        extras = [(c.ratio.estimate - 1) / (c.width - 1) for c in self.cells if c.ratio is not None and c.width > 1]
-        return median(extras) if extras else None
 
     def cell(self, width: int) -> AmortisationCell | None:
         """The cell of a width, None where it was not replayed."""

@@ -17,7 +17,6 @@ from .economics import (
     DrafterKind,
     RoundCosts,
     draft_steps,
-    expected_experts,
     round_in_decode_steps,
     round_time,
     speedup,
@@ -126,16 +125,6 @@ def loses_from(costs_by_batch: Mapping[int, BatchCosts], given: AnyAcceptance, k
         part = left / (left - lacking)
         crossing = before.batch + part * (after.batch - before.batch)
     return LosesFrom(batch=batch, wins_at=before.batch, crossing=crossing, reason=why, wins_again=again)
-
-
-def expert_reads(experts: int, active: int, positions: int, batch: int) -> float:
-    """N(n·B): the distinct experts that n positions of B sequences touch under independent routing."""
-    return expected_experts(experts, active, positions * batch)
-
-
-def expert_ratio(experts: int, active: int, positions: int, batch: int) -> float:
-    """N(n·B) ÷ N(B): expert bytes of a verify pass ÷ of a decode step; near n at B = 1, near 1 once all are touched."""
-    return expert_reads(experts, active, positions, batch) / expert_reads(experts, active, 1, batch)
 
 
 def _may_jump(

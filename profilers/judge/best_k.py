@@ -65,11 +65,6 @@ class Scan:
         """Where the marginal rule stops: the first k after which the next measured one does not pay."""
         return next((step.k for step in self.steps if not step.pays), self.rows[-1].k)
 
-    @property
-    def overruled(self) -> bool:
-        """Whether the rule stops short of a k that is faster."""
-        return self.by_the_rule != self.best.k
-
     def sentence(self) -> str:
         """What to draft and why, in words."""
         best = self.best

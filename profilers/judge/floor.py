@@ -69,11 +69,6 @@ class FloorRow:
         return None if self.raw_avoidable_ms is None else max(0.0, self.raw_avoidable_ms)
 
     @property
-    def below_floor(self) -> bool:
-        """Whether the clamp took something away."""
-        return self.raw_avoidable_ms is not None and self.raw_avoidable_ms < 0
-
-    @property
     def floor_ratio(self) -> float | None:
         """Floor at n ÷ floor at 1: what verify ÷ decode would be at best."""
         return self.verify.ms / self.decode.ms if self.decode.ms > 0 else None

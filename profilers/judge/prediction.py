@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from .economics import round_steps, speedup_interval
 from .parts import Part, quotient
 from .spans import Pipelined, Span, Synchronous, combined
-from .statistics import Interval, ratio_of_intervals
+from .statistics import Interval
 
 UNEXPLAINED = 0.03
 
@@ -87,12 +87,6 @@ def predict(parts: PredictionParts) -> Prediction:
         speedup_interval(tokens, whole, parts.decode),
         quotient([tokens], [whole.part], 1000.0),
     )
-
-
-def compare_prediction(predicted: Interval, measured: Interval) -> PredictionError:
-    """Error of a prediction against disjoint free rounds; both positive, same unit and level."""
-    ratio = ratio_of_intervals(predicted, measured)
-    return PredictionError(predicted.estimate, measured.estimate, ratio.estimate - 1, ratio.low - 1, ratio.high - 1)
 
 
 def explain(error: PredictionError, facts: PredictionFacts) -> tuple[str, ...]:

@@ -36,11 +36,6 @@ class Reachable:
     rest_ms: float
     now: float | None
 
-    @property
-    def can_win(self) -> bool:
-        """Whether a perfect verify pass would win at this acceptance."""
-        return self.speedup.estimate > 1.0
-
 
 def reachable(session: Session, ledger: Ledger, floors: Floors) -> Reachable | NoFloor:
     """The best reachable speedup of the ledger's setting, or why there is none.

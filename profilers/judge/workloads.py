@@ -35,7 +35,8 @@ NS_PER_MS = 1e6
 class PromptLoad:
     """One prompt of a workload: its rounds, E, conditional α, S and T_decode.
 
-    `speedup` has an interval over segments where there are enough; `estimate` is S by total rates.
+    `speedup` has an interval over segments where there are enough, which may be watched and allows for neighbours that
+    are alike; `estimate` is S by total rates.
     """
 
     name: str
@@ -120,7 +121,7 @@ def _workload(
     names: Mapping[str, str],
     planned: bool,
 ) -> Workload | None:
-    prompts = [_prompt(names.get(prompt, prompt[:8]), prompt, segments) for prompt, segments in by_prompt.items()]
+    prompts = [_prompt(names.get(prompt, prompt[:8]), prompt, each, planned) for prompt, each in by_prompt.items()]
     known = [each for each in prompts if each is not None]
     texts = _texts([segment for segments in by_prompt.values() for segment in segments])
     if not known or len(texts) < FEWEST_ROUNDS:
@@ -154,7 +155,7 @@ def _outcome(speedup: Interval | None, prompts: int) -> Outcome:
     return "too close" if speedup.holds(1.0) else "wins" if speedup.low > 1 else "loses"
 
 
-def _prompt(name: str, prompt: str, segments: Sequence[Segment]) -> PromptLoad | None:
+def _prompt(name: str, prompt: str, segments: Sequence[Segment], planned: bool) -> PromptLoad | None:
     texts = _texts(segments)
     if len(texts) == 0:
         return None
@@ -170,7 +171,7 @@ def _prompt(name: str, prompt: str, segments: Sequence[Segment]) -> PromptLoad |
         tokens=tokens,
         alpha=alpha_of_tokens(tokens, _shares(texts)),
         estimate=drafting / plain,
-        speedup=log_ratio_interval(logs) if len(logs) >= FEWEST_SEGMENTS else None,
+        speedup=live_interval(logs, closing=planned, serial=True) if len(logs) >= FEWEST_SEGMENTS else None,
         decode_ms=1.0 / plain / NS_PER_MS,
     )
 

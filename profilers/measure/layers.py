@@ -28,7 +28,7 @@ class Layers:
             self._paths.setdefault(id(module), []).append(path)
             self._module_by_path[path] = module
         self._layers = [layer for layer in self._listed(model) if isinstance(layer, nn.Module)]
-        self._index = {id(layer): i for i, layer in enumerate(self._layers)}
+        self._ids = {id(layer) for layer in self._layers}
         self._number_by_path = {p: i for i, layer in enumerate(self._layers) for p in self._paths.get(id(layer), ())}
         count = len(self._layers)
         for path, members in self._lists().items():
@@ -60,13 +60,9 @@ class Layers:
                 lists.setdefault(match[1], {})[int(match[2])] = module
         return {path: [held[i] for i in sorted(held)] for path, held in lists.items()}
 
-    def is_layer(self, module: nn.Module) -> bool:
-        """Whether a module is one of the layers."""
-        return id(module) in self._index
-
     def holds(self, module: nn.Module) -> bool:
         """Whether a module is a layer or has layers in it."""
-        return any(id(m) in self._index for m in module.modules())
+        return any(id(m) in self._ids for m in module.modules())
 
     def module(self, layer: int | None) -> nn.Module | None:
         """The layer of that number."""

@@ -7,12 +7,15 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 
+from .importers.model_names import name_without_path
 from .privacy import without_paths
 from .prompts import BUNDLED_SUITES
 from .records import Counters, Footer, Guard, Header, Note, Origin, PromptFacts, Record, Round, Run, Step
 
 KINDS = (*BUNDLED_SUITES, "text")
-PROMPTS_IN_PLAN = re.compile(r"\bprompts [^,]*(?:,[a-z]+)*")
+# greedy, since a file may be named like the words that follow it
+PROMPTS_IN_PLAN = re.compile(r"\bprompts (?:.*(?=, \d+ tokens each)|.*)", re.DOTALL)
+CACHE_IN_PLAN = re.compile(r"\bbehind the prompt cache (?:.*(?=, split share )|.*)", re.DOTALL)
 REPETITION = ", repetition "
 LEFT_OUT = "left out"
 
@@ -44,17 +47,19 @@ class Redaction:
             case Note():
                 return replace(record, text=without_paths(record.text)) if self.keep_notes else None
             case Counters():
-                return replace(record, label=self._label(record.label))
+                return replace(record, label=self._label(record.label), drafter=_named(record.drafter))
             case Origin():
                 return replace(record, name=record.form, examples=())
             case Guard():
-                return replace(record, message=without_paths(record.message))
+                remedy = None if record.remedy is None else without_paths(record.remedy)
+                return replace(record, message=without_paths(record.message), remedy=remedy)
             case Footer():
                 told = LEFT_OUT if record.status == "failed" else without_paths(record.reason or "")
                 return replace(record, reason=told if record.reason else None)
         return record
 
     def _plan(self, plan: str) -> str:
+        plan = CACHE_IN_PLAN.sub("behind a prompt cache", plan, count=1)
         found = PROMPTS_IN_PLAN.search(plan)
         names = [] if found is None else found[0].removeprefix("prompts ").strip().split(",")
         if found is None or all(name in (*BUNDLED_SUITES, "all") for name in names):
@@ -84,6 +89,11 @@ class Redaction:
     @staticmethod
     def _numbered(names: dict[str, str], name: str, word: str) -> str:
         return names.setdefault(name, f"{word} {len(names) + 1}")
+
+
+def _named(drafter: str | None) -> str | None:
+    """A drafter without the folders it lies in, which may have spaces in their names."""
+    return None if drafter is None else without_paths(name_without_path(drafter))
 
 
 def shipped_hashes() -> frozenset[str]:

@@ -51,16 +51,12 @@ class Coverage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CensusTaken:
-    """The census of one pass over `width` positions after `context` others.
-
-    `state_shapes` are those of the recurrent states that the pass reads and writes.
-    """
+    """The census of one pass over `width` positions after `context` others."""
 
     width: int
     context: int
     rows: tuple[CensusRow, ...]
     coverage: Coverage
-    state_shapes: tuple[str, ...] = ()
 
     @property
     def primitives(self) -> int:
@@ -81,10 +77,6 @@ class CensusTaken:
     def flops(self) -> int:
         """Floating-point operations, those of elementwise primitives among them."""
         return sum(row.flops for row in self.rows)
-
-    def share_seen(self, method: Method) -> float:
-        """The share of the primitives that was seen by a method."""
-        return sum(row.count for row in self.rows if row.method == method) / max(self.primitives, 1)
 
 
 def _kind(row: CensusRow) -> Hashable:

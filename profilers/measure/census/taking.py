@@ -7,15 +7,12 @@ from typing import Any
 
 import mlx.core as mx
 import mlx.nn as nn
-from mlx_lm.models.cache import ArraysCache
 
 from ....engine.decode import Generation
 from ..blocks import Block
-from .costs import Value
 from .graphs import cost_in, names_in
 from .rows import CensusRow, CensusTaken, Coverage, merged
 from .seen import SeenPass, modules_of
-from .throw_away import arrays_within
 from .tracing import Traced, Tracer, tracing
 
 
@@ -42,13 +39,7 @@ def take_census(generation: Generation, blocks: Sequence[Block], tokens: Sequenc
             rows += _rows(block, first, traced, layers_by_place[_place(block)])
         kept = merged(rows)
         coverage = _coverage(kept, seen, tracer)
-    return CensusTaken(
-        width=len(tokens),
-        context=generation.context,
-        rows=kept,
-        coverage=coverage,
-        state_shapes=_state_shapes(generation.cache),
-    )
+    return CensusTaken(width=len(tokens), context=generation.context, rows=kept, coverage=coverage)
 
 
 def _place(block: Block) -> tuple[str, str, str | None]:
@@ -139,11 +130,3 @@ def _coverage(rows: Sequence[CensusRow], seen: SeenPass, tracer: Tracer) -> Cove
         of_bytes = sum(row.bytes_read + row.bytes_written for row in rows) / max(all_bytes, 1)
         of_flops = sum(row.flops for row in rows) / max(all_flops, 1)
     return Coverage(primitives=sum(row.count for row in rows) / max(built, 1), bytes=of_bytes, flops=of_flops)
-
-
-def _state_shapes(caches: Sequence[Any]) -> tuple[str, ...]:
-    """Shapes of the recurrent states in caches, also in caches of several parts."""
-    flat = [part for cache in caches for part in getattr(cache, "caches", (cache,))]
-    arrays = [a for cache in flat if isinstance(cache, ArraysCache) for a in arrays_within(cache)]
-    texts = (Value(tuple(a.shape), str(a.dtype).removeprefix("mlx.core.")).text for a in arrays)
-    return tuple(dict.fromkeys(texts))

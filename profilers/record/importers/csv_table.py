@@ -13,7 +13,7 @@ from ..records import Counters
 from .imported import Imported, Importer, ImportFailed
 from .model_names import name_without_path
 from .object_source import ObjectSource
-from .written_numbers import LINE_CHARACTERS, number, plain_line, whole
+from .written_numbers import LINE_CHARACTERS, number, number_with_point, plain_line, whole
 
 N = TypeVar("N", int, float)
 
@@ -35,9 +35,13 @@ _REMEDY = (
 
 @dataclass(slots=True)
 class _Row:
-    """One row's cells by column; what cannot be used is kept in `wrong`."""
+    """One row's cells by column; what cannot be used is kept in `wrong`.
+
+    Where columns are separated by `,` a number has a decimal point, and commas stand between its thousands.
+    """
 
     cells: dict[str, str]
+    delimiter: str
     wrong: list[str] = field(default_factory=list)
 
     def text(self, name: str) -> str | None:
@@ -47,7 +51,7 @@ class _Row:
         return self._read(name, whole)
 
     def number(self, name: str) -> float | None:
-        return self._read(name, number)
+        return self._read(name, number_with_point if self.delimiter == "," else number)
 
     def counts(self, name: str) -> tuple[int, ...] | None:
         text = self.cells.get(name, "")
@@ -143,7 +147,7 @@ def _read_row(source: ObjectSource, line: str, names: list[str], delimiter: str,
     if len(cells) > len(names) and any(cells[len(names) :]):
         source.tally.puzzle(line)
         return
-    row = _Row(dict(zip(names, cells, strict=False)))
+    row = _Row(dict(zip(names, cells, strict=False)), delimiter)
     arm = (row.text("arm") or "").lower()
     if arm not in ("plain", "drafting"):
         source.tally.puzzle(line)
@@ -160,6 +164,10 @@ def _read_row(source: ObjectSource, line: str, names: list[str], delimiter: str,
     positions = row.counts("accepted_by_position")
     if positions is not None and len(positions) > 1024:
         row.wrong.append(f"accepted_by_position: {len(positions)} positions")
+        positions = None
+    rounds = counts["rounds"]
+    if positions is not None and rounds is not None and max(positions) > rounds:
+        row.wrong.append(f"accepted_by_position: {max(positions):,} of {rounds:,} rounds")
         positions = None
     for wrong in row.wrong:
         source.tally.puzzle(wrong)
@@ -202,7 +210,7 @@ def _with_means(
         arm="plain" if arm == "plain" else "drafting",
         source=named,
         label=row.text("label"),
-        drafter=row.text("drafter"),
+        drafter=name_without_path(row.text("drafter") or "") or None,
         rule=row.text("rule"),
         accepted_by_position=positions,
         derived=tuple(derived),

@@ -81,8 +81,10 @@ def _read_summary(source: ObjectSource, item: dict[str, Any], path: str) -> None
     ratio, mean, speed = (fields.number(name) for name in ("acceptance_ratio", "tokens_per_cycle", "generation_tps"))
     drafted, block = fields.count("draft_tokens_attempted"), fields.count("block_tokens")
     derived: list[str] = []
-    plain = item.get("fallback_ar") is True or bool(_PLAIN.search(path))
-    plain = plain or (accepted is None and ratio is None and mean is None)
+    # what was counted overrules a name: "database" and "explain" hold the words for plain decoding too
+    drafting = bool(accepted or drafted or ratio) or (mean is not None and mean > 1)
+    named_plain = bool(_PLAIN.search(path)) or (accepted is None and ratio is None and mean is None)
+    plain = item.get("fallback_ar") is True or (named_plain and not drafting)
     if ratio is not None and ratio > 1:
         source.findings.contradict(f"An acceptance ratio of {ratio:g} is more than all; it was left out.")
         ratio = None

@@ -153,15 +153,6 @@ def samples_of_line(line: str) -> tuple[Sample, ...] | None:
     return tuple(found) or None
 
 
-def samples_of(text: str | Iterable[str]) -> Iterator[Sample]:
-    """Yield the engines' samples of a metrics text, damaged lines left out, counters' creation times too."""
-    for line in text.splitlines() if isinstance(text, str) else text:
-        if is_metric(line):
-            for sample in samples_of_line(line) or ():
-                if not sample.name.endswith("_created"):
-                    yield sample
-
-
 def engine_of(samples: Iterable[Sample]) -> Engine | None:
     """Return whose samples these are, None if of none we know; a mixture is the one with most samples."""
     counts: dict[Engine, int] = {}

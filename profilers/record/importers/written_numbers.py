@@ -16,6 +16,7 @@ NUMBER = r"\d+(?:[.,'’\u00a0\u202f]\d+)*(?:[eE][-+]?\d+)?"
 _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
 _SEPARATORS = {0x066B: ".", 0x066C: ",", 0xFF0E: ".", 0xFF0C: ","}
 _BETWEEN_THOUSANDS = re.compile(r"['’\u00a0\u202f]")
+_COMMAS_BETWEEN_THOUSANDS = re.compile(r"[1-9]\d{0,2}(?:,\d{3})+(?:\.\d*)?")
 
 
 def plain_line(line: str) -> str:
@@ -46,10 +47,22 @@ def number(text: str) -> float | None:
     return value if isfinite(value) and 0 <= value <= LARGEST_NUMBER else None
 
 
+def number_with_point(text: str) -> float | None:
+    """The number that was written with a decimal point, commas standing between thousands only; else None."""
+    if "," in text:
+        if not _COMMAS_BETWEEN_THOUSANDS.fullmatch(text.strip()):
+            return None
+        text = text.replace(",", "")
+    return number(text)
+
+
 def whole(text: str) -> int | None:
-    """The count that was written, a separator before three last digits being one of thousands; else None."""
+    """The count that was written, a separator before three last digits being one of thousands; else None.
+
+    No count begins with 0 and a separator: 0.500 is half of one.
+    """
     text = text.strip()
-    if re.fullmatch(r"\d{1,3}(?:[.,'’\u00a0\u202f]\d{3})+", text):
+    if re.fullmatch(r"[1-9]\d{0,2}(?:[.,'’\u00a0\u202f]\d{3})+", text):
         text = re.sub(r"\D", "", text)
     value = number(text)
     return int(value) if value is not None and value == int(value) and value <= LARGEST_COUNT else None

@@ -33,7 +33,6 @@ def test_a_row_tells_multiples_bytes_a_second_and_cost_a_position(build):
     assert row.cell(1).ratio.low == row.cell(1).ratio.high == 1.0
     assert two.gigabytes_per_second == pytest.approx(4_000_000 / 190_000)
     assert two.per_position_ms == pytest.approx(0.095)
-    assert row.extra_position == pytest.approx(0.9)
     assert row.cell(3) is None
 
 
@@ -51,7 +50,7 @@ def test_shares_are_of_all_replays_at_a_width_and_of_the_synchronous_pass(build)
     assert up.cell(2).share == pytest.approx(6 / 9) and up.cell(2).share_of_pass == pytest.approx(0.5)
     assert up.cell(1).share == 1.0 and up.cell(1).share_of_pass is None
     head = next(row for row in table.rows if row.weight == "lm_head")
-    assert head.cells[0].ratio is None and head.extra_position is None
+    assert head.cells[0].ratio is None
     assert table.rows[0].weight.endswith("up_proj")
 
 

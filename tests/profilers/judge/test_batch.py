@@ -1,4 +1,4 @@
-"""Drafting for many sequences at once: where it begins to lose, and what experts cost then."""
+"""Drafting for many sequences at once: where it begins to lose."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ from specview.profilers.judge.batch import (
     batched_cumulative,
     divide_batch,
     divide_batches,
-    expert_ratio,
-    expert_reads,
     loses_from,
 )
 from specview.profilers.judge.division import Conditional
@@ -87,16 +85,3 @@ def test_a_batch_without_the_width_is_left_out_and_none_at_all_is_refused() -> N
         divide_batches(made, HALF, 5)
     with pytest.raises(SpecviewError, match="No batch was measured"):
         divide_batches({}, HALF, 1)
-
-
-def test_256_experts_of_which_8_are_active_touch_what_independent_routing_says() -> None:
-    assert expert_reads(256, 8, 2, 1) == pytest.approx(15.75)
-    assert expert_reads(256, 8, 2, 4) == expert_reads(256, 8, 8, 1) == pytest.approx(57.42, abs=0.01)
-    assert expert_ratio(256, 8, 2, 1) == pytest.approx(1.97, abs=0.01)
-
-
-@no_deadline
-@given(st.integers(1, 8), st.integers(1, 200))
-def test_a_larger_batch_makes_experts_of_verify_cheaper(positions: int, batch: int) -> None:
-    here, larger = (expert_ratio(64, 4, positions, b) for b in (batch, batch + 1))
-    assert 1 - 1e-12 <= larger <= here + 1e-12 <= positions + 1e-9

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import pytest
 from session_builder import CASES, Made, built
 
 from specview.profilers.judge.ledger import ledger_of
-from specview.profilers.judge.workloads import length_of, workloads_of
+from specview.profilers.judge.statistics import live_interval, log_ratio_interval
+from specview.profilers.judge.visits import visits_of
+from specview.profilers.judge.workloads import Workload, length_of, workloads_of
 from specview.profilers.record import records as r
 from specview.profilers.record.session import session_of
 
@@ -65,3 +68,37 @@ def test_prompts_stand_worst_first_with_their_names() -> None:
 
 def test_a_session_without_pairs_has_no_workloads() -> None:
     assert workloads_of(session_of(CASES["one-round"][:4])) == ()
+
+
+DRIFTING = (0.010, 0.010, 0.012, 0.010, 0.050, 0.050, 0.050, 0.048)
+
+
+def drifting(*, footer: str | None) -> tuple[Workload, list[float]]:
+    """A workload of one prompt whose speedup moved halfway, and the log ratios of its segments in order."""
+    records = built(replace(NINE, prompts=1, segments=len(DRIFTING), footer=footer))
+    (visit,) = visits_of(session_of(records))
+    excess = {segment.number: segment.log_ratio - DRIFTING[segment.number] for segment in visit.pairs()}
+    records = tuple(
+        replace(x, round_ns=round(x.round_ns * math.exp(excess[x.segment])), context=64)
+        if isinstance(x, r.Round) and x.run == visit.runs["drafting"]
+        else x
+        for x in records
+    )
+    session = session_of(records)
+    (load,) = workloads_of(session)
+    return load, [segment.log_ratio for segment in visits_of(session)[0].pairs()]
+
+
+def test_the_interval_of_one_prompt_allows_for_neighbouring_segments_that_are_alike() -> None:
+    load, logs = drifting(footer="finished")
+    (prompt,) = load.prompts
+    assert logs == pytest.approx(DRIFTING, abs=1e-6)
+    assert not log_ratio_interval(logs).holds(1.0), "as if the segments were independent"
+    assert prompt.speedup is not None and prompt.speedup.holds(1.0) and prompt.speedup.n == 8
+    assert prompt.speedup == live_interval(logs, closing=True, serial=True)
+
+
+def test_the_interval_of_one_prompt_may_be_watched_while_it_is_recorded() -> None:
+    load, logs = drifting(footer=None)
+    assert load.prompts[0].speedup == live_interval(logs, serial=True)
+    assert load.prompts[0].speedup is not None and load.prompts[0].speedup.n == 6, "the last declared look"

@@ -25,7 +25,7 @@ class Body(nn.Module):
 def test_without_a_list_of_layers_the_longest_list_is_taken():
     body = Body(5)
     layers = Layers(body)
-    assert layers.is_layer(body.blocks[3]) and not layers.is_layer(body.heads[0])
+    assert layers.module(3) is body.blocks[3] and not layers.holds(body.heads[0])
     assert layers.of("blocks.3.mlp", None) == 3
     assert layers.place("blocks.3.mlp", 3) == "blocks.*.mlp"
 

@@ -9,6 +9,7 @@ import pytest
 from session_builder import CASES
 
 from specview.profilers.record import records as r
+from specview.profilers.record.plan import Plan
 from specview.profilers.record.redaction import Redaction, shipped_hashes
 from specview.profilers.record.session import session_of
 
@@ -104,3 +105,41 @@ def test_a_reason_stays_a_reason_so_that_the_verdict_is_the_same() -> None:
     stopped = r.Footer(status="stopped", reason="stopped by hand", rounds=0, steps=0, tokens=0, t_ns=1)
     assert redacted(stopped) == [stopped]
     assert redacted(replace(stopped, reason=None))[0].reason is None  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Merger ACME.txt",
+        "Merger, ACME.txt",
+        "all, ACME.txt",
+        "english,code ACME",
+        "Merger, 64 tokens each ACME.txt",
+        "split share 0.5, ACME",
+    ],
+)
+def test_no_name_of_a_file_is_left_in_a_plan(name: str) -> None:
+    plan = Plan(prompts=f"/data/{name}", prompt_cache=f"/data/behind, split share {name}").checked().sentence()
+    (made,) = redacted(header(plan))
+    assert isinstance(made, r.Header) and "ACME" not in made.plan
+    assert made.plan == (
+        "mtp k=1, prompts of a file, 64 tokens each, behind a prompt cache, split share 0.5, probe duty 0.15, "
+        "block duty 0.2, seed 0"
+    )
+
+
+def test_a_prompt_cache_is_not_named_where_the_prompts_are_shipped() -> None:
+    (made,) = redacted(header(Plan(prompts="english,code", prompt_cache="Merger ACME.safetensors").sentence()))
+    assert isinstance(made, r.Header)
+    assert made.plan.startswith("mtp k=1, prompts english,code, 64 tokens each, behind a prompt cache, split share 0.5")
+
+
+def test_remedies_and_drafters_of_tables_keep_no_folders() -> None:
+    guard = r.Guard(t_ns=1, code="busy", message="Busy.", remedy="Stop what reads /home/someone/ACME/file.txt.")
+    counters = [
+        r.Counters(t_ns=1, arm="drafting", source="table", drafter=drafter)
+        for drafter in ("/home/Some One/ACME/draft-1b", "C:\\ACME\\draft-1b", "org/draft-1b", None)
+    ]
+    remedied, *counted = redacted(guard, *counters)
+    assert isinstance(remedied, r.Guard) and remedied.remedy == "Stop what reads file.txt."
+    assert [c.drafter for c in counted if isinstance(c, r.Counters)] == ["draft-1b", "draft-1b", "org/draft-1b", None]

@@ -1,4 +1,4 @@
-"""Demands of the bundled model's places against its shapes, and what is worth replaying."""
+"""Demands of the bundled model's places against its shapes."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from specview.engine.decode import start
 from specview.engine.trees import nbytes
 from specview.profilers.measure.blocks import split_into_blocks
 from specview.profilers.measure.census.demands import demands_of
-from specview.profilers.measure.census.heavy import RECURRENCE, heavy
-from specview.profilers.measure.census.taking import take_census
 
 PROMPT = list(range(1, 12))
 
@@ -53,13 +51,3 @@ def test_flops_of_the_head_are_two_a_weight(demands):
     head = next(d for d in demands if d.category == "output head")
     assert head.flops == 2 * 4096 * 256
     assert head.dtype == "float32"
-
-
-def test_heavy_primitives_name_their_weights_in_every_layer(generation):
-    found = heavy(take_census(generation, split_into_blocks(generation.target), [5, 6]))
-    by_weight = {h.weight: h for h in found}
-    down = by_weight["model.layers.*.mlp.switch_mlp.down_proj.weight"]
-    assert (down.primitive, down.count, len(down.weights)) == ("GatherQMM", 8, 8)
-    assert down.weights[3] == "model.layers.3.mlp.switch_mlp.down_proj.weight"
-    assert sum(h.primitive == RECURRENCE for h in found) == 1
-    assert by_weight["model.embed_tokens.weight"].count == 1

@@ -42,7 +42,6 @@ def test_views_are_primitives_but_no_dispatches():
     rows = (ROW, replace(ROW, primitive="Transpose", count=3))
     taken = CensusTaken(width=1, context=4, rows=rows, coverage=Coverage(primitives=1.25, bytes=1.0, flops=1.0))
     assert (taken.primitives, taken.dispatches) == (4, 1)
-    assert taken.share_seen("exported") == 1.0
 
 
 def test_records_of_a_census_are_written_and_read():

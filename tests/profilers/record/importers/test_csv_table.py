@@ -45,6 +45,28 @@ def test_accepted_is_the_sum_of_positions_where_it_is_missing():
     assert (only.accepted, only.derived) == (13, ("accepted", "tokens_per_round"))
 
 
+@pytest.mark.parametrize("shares", ["0.800 0.500", "0.800|0.500", "81 50", "1.000 1.000"])
+def test_shares_of_acceptance_and_counts_above_the_rounds_are_no_counts_by_position(shares):
+    made = read(["arm,rounds,accepted_by_position\n", f"drafting,80,{shares}\n"])
+    (only,) = stretches(made)
+    assert (only.rounds, only.accepted_by_position, only.accepted, only.tokens_per_round) == (80, None, None, None)
+    assert made.tally.not_understood == 1 and made.tally.examples[0].startswith("accepted_by_position: ")
+
+
+def test_commas_separate_thousands_where_they_separate_columns_and_are_decimal_elsewhere():
+    (quoted,) = stretches(read(["arm,tokens_per_second,elapsed_s\n", 'plain,"1,234","1,234.5"\n']))
+    assert (quoted.tokens_per_second, quoted.elapsed_ns) == (1234.0, 1_234_500_000_000)
+    (decimal,) = stretches(read(["arm;tokens_per_second\n", "plain;1,234\n"]))
+    assert decimal.tokens_per_second == 1.234
+    made = read(["arm,tokens,tokens_per_second\n", 'plain,10,"8,5"\n'])
+    assert stretches(made)[0].tokens_per_second is None and made.tally.examples == ["tokens_per_second: 8,5"]
+
+
+def test_a_drafter_has_no_path():
+    (only,) = stretches(read(["arm,tokens,drafter\n", "drafting,10,/home/Some One/models/draft-1b\n"]))
+    assert only.drafter == "draft-1b"
+
+
 def test_a_row_that_contradicts_itself_is_told():
     made = read(["arm,rounds,drafted,accepted\n", "drafting,10,20,30\n"])
     assert [note.tags for note in made.records if isinstance(note, Note)] == [("import", "contradiction")]

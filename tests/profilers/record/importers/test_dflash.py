@@ -94,6 +94,19 @@ def test_a_baseline_and_a_fallback_are_plain():
     assert only.arm == "plain" and only.rounds is None
 
 
+@pytest.mark.parametrize("name", ["explain", "database", "qwen-base", "baseline"])
+def test_what_was_counted_overrules_a_name_that_sounds_plain(name):
+    nothing_kept = SUMMARY | {"accepted_from_draft": 0, "acceptance_ratio": 0.0, "tokens_per_cycle": 1.0, "cycles": 100}
+    arms = {
+        name: SUMMARY,
+        f"{name} by ratio": {"generation_tps": 9.0, "acceptance_ratio": 0.5},
+        f"{name} by mean": {"generation_tps": 9.0, "tokens_per_cycle": 2.0},
+        f"{name} by attempts": nothing_kept | {"draft_tokens_attempted": 700},
+        f"{name} by nothing": nothing_kept,
+    }
+    assert [only.arm for only in stretches(read([json.dumps(arms)]))] == ["drafting"] * 4 + ["plain"]
+
+
 @pytest.mark.parametrize(
     "changes",
     [

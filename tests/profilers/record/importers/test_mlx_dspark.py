@@ -135,6 +135,17 @@ def test_accept_of_a_benchmark_is_a_mean_length():
     assert made.model == "org/target-4bit"
 
 
+@pytest.mark.parametrize("name", ["explain", "database", "qwen-base", "cap off", "dspark none"])
+def test_a_run_that_yields_more_than_one_token_a_round_drafts_whatever_its_name(name):
+    runs = [{"run": name, "decode_tok_s": 60.0, "accept": mean} for mean in (2.5, 1.0, None)]
+    made = stretches(read_benchmark([json.dumps({"runs": runs})]))
+    assert [(c.arm, c.drafter, c.tokens_per_round) for c in made] == [
+        ("drafting", name, 2.5),
+        ("plain", None, None),
+        ("plain", None, None),
+    ]
+
+
 def test_prompts_of_a_run_are_taken_in_its_place():
     run = {"run": "dspark", "decode_tok_s": 60.0, "accept": 2.5}
     run["per_prompt"] = [{"decode_tok_s": 50.0, "accept": 2.0}, {"decode_tok_s": 70.0, "accept": 3.0, "prompt": "code"}]

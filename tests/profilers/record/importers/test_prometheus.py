@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from specview.profilers.record.importers.counter_differences import Reset
 from specview.profilers.record.importers.prometheus import (
+    Sample,
     counted_between,
     counters_of,
     engine_of,
-    samples_of,
+    is_metric,
     samples_of_line,
 )
 
@@ -38,6 +39,11 @@ sglang:spec_verify_calls_total{model_name="/data/models/tiny",tp_rank="1"} 40
 sglang:num_running_reqs{model_name="/data/models/tiny",tp_rank="0"} 3
 sglang:gen_throughput{model_name="/data/models/tiny",tp_rank="0"} 99.5
 """
+
+
+def samples_of(text: str) -> list[Sample]:
+    """The samples of a text, line by line."""
+    return [sample for line in text.splitlines() if is_metric(line) for sample in samples_of_line(line) or ()]
 
 
 def test_engines_are_added_up() -> None:

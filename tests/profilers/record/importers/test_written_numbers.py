@@ -6,7 +6,14 @@ import re
 
 import pytest
 
-from specview.profilers.record.importers.written_numbers import NUMBER, nanoseconds, number, plain_line, whole
+from specview.profilers.record.importers.written_numbers import (
+    NUMBER,
+    nanoseconds,
+    number,
+    number_with_point,
+    plain_line,
+    whole,
+)
 
 
 @pytest.mark.parametrize(
@@ -36,10 +43,39 @@ def test_a_number_is_read(text: str, value: float | None) -> None:
 
 @pytest.mark.parametrize(
     ("text", "value"),
-    [("347", 347), ("1,234", 1234), ("1.234", 1234), ("12.0", 12), ("12.5", None), ("1000000000000000000", None)],
+    [
+        ("347", 347),
+        ("0", 0),
+        ("1,234", 1234),
+        ("1.234", 1234),
+        ("1.234.567", 1234567),
+        ("12.0", 12),
+        ("12.5", None),
+        ("0.500", None),
+        ("0,149", None),
+        ("012.500", None),
+        ("1000000000000000000", None),
+    ],
 )
 def test_a_count_is_read(text: str, value: int | None) -> None:
     assert whole(text) == value
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("1,234", 1234.0),
+        ("1,234,567.5", 1234567.5),
+        (" 12.5 ", 12.5),
+        ("55,41", None),
+        ("0,500", None),
+        ("1.234,5", None),
+        ("1,234 x", None),
+        ("-1,234", None),
+    ],
+)
+def test_where_points_are_decimal_commas_stand_between_thousands(text: str, value: float | None) -> None:
+    assert number_with_point(text) == value
 
 
 def test_a_comma_before_a_space_ends_a_number() -> None:
