@@ -9,6 +9,7 @@ from typing import Any
 from ..engine.errors import SpecviewError
 from ..profilers.judge.asked_costs import CostsBasis
 from ..profilers.judge.batch import BatchCosts
+from ..profilers.judge.batch_drafts import BatchDraftsTable, batch_drafts
 from ..profilers.judge.batch_table import batch_costs
 from ..profilers.judge.costs_alone import CostsAlone, costs_alone, in_full
 from ..profilers.judge.experiments import experiment_rows
@@ -18,6 +19,7 @@ from ..profilers.judge.numbers import Number, numbers, whole_probes
 from ..profilers.judge.question import CURVE_POINTS
 from ..profilers.record.session import Session
 from . import figures
+from .batch_words import drafts_sentences
 from .view_models import BreakEvenView, Curve, HeadlineView, Live, RoundsView, Row, StreamView, WhatIf
 from .what_if import answered, with_answer
 
@@ -26,6 +28,7 @@ WORD = "COSTS ONLY"
 RANDOM = "Random weights: acceptance is unknown and never reported here."
 NO_TEXT = "Nothing was generated in this session, so there is no text: a survey times passes. r records with drafts."
 NO_PASSES = "No passes over one position and over several are timed here, so there is no line. y surveys this model."
+NOTHING, ONLY_BATCHES = "nothing generated", "only batches generated"
 NO_ROUNDS = "No rounds: nothing was drafted or accepted here. r records plain decoding and drafting side by side."
 
 
@@ -33,7 +36,7 @@ NO_ROUNDS = "No rounds: nothing was drafted or accepted here. r records plain de
 class CostsFacts:
     """What the costs of a session say; `scaled` are whole passes over 1 and 2 positions, extrapolated to all layers.
 
-    `batches` are passes of several sequences at once, by their number.
+    `batches` are passes of several sequences at once, by their number; `drafted` what such texts gained by drafts.
     """
 
     costs: CostsAlone | None
@@ -41,6 +44,7 @@ class CostsFacts:
     scaled: tuple[ScaledPass, ScaledPass] | None
     experiments: int
     batches: Mapping[int, BatchCosts] = field(default_factory=dict)
+    drafted: BatchDraftsTable | None = None
 
 
 def is_costs_only(session: Session) -> bool:
@@ -57,7 +61,7 @@ def costs_facts(session: Session) -> CostsFacts:
         first, second = in_full(session, costs, 1), in_full(session, costs, 2)
         scaled = None if first is None or second is None else (first, second)
     batches = batch_costs(session) if session.batch_probes else {}
-    return CostsFacts(costs, widths, scaled, len(experiment_rows(session)), batches)
+    return CostsFacts(costs, widths, scaled, len(experiment_rows(session)), batches, batch_drafts(session))
 
 
 def costs_headline(session: Session, facts: CostsFacts, live: Live) -> HeadlineView:
@@ -66,6 +70,8 @@ def costs_headline(session: Session, facts: CostsFacts, live: Live) -> HeadlineV
     costs = facts.costs
     if costs is not None:
         first, second = _two(costs)
+        if session.batched:
+            first = first.replace(NOTHING, ONLY_BATCHES)
     elif facts.experiments:
         second = "Switches of MLX against MLX as it is: x shows what they brought."
     elif live.state in ("loading", "recording", "following", "stalled"):
@@ -83,7 +89,7 @@ def _two(costs: CostsAlone) -> tuple[str, str]:
     width = min(n for n in costs.widths if n > 1)
     k, steps, ratio = width - 1, costs.steps(width), costs.ratio(width)
     positions = "two positions" if width == 2 else f"{width} positions"
-    first = f"nothing generated; at {positions} a pass costs {figures.steps(steps)}"
+    first = f"{NOTHING}; at {positions} a pass costs {figures.steps(steps)}"
     if costs.decode is not None:
         first += f" (pipelined), {figures.ratio(ratio.estimate)} {figures.span(ratio)} passes of one"
     drafts = f"Drafts with k = {k}"
@@ -100,7 +106,9 @@ def _two(costs: CostsAlone) -> tuple[str, str]:
 
 
 def _third(session: Session, facts: CostsFacts) -> str:
-    """All layers where only some were built, else the draft length with most room."""
+    """Batches that were generated, all layers where only some were built, else the draft length with most room."""
+    if facts.drafted is not None:
+        return f"{drafts_sentences(facts.drafted)[0]} k shows batches."
     model = session.header.model
     if model.layers_in_full is not None:
         built, full = (sum(n for _, n in layers) for layers in (model.layers, model.layers_in_full))
@@ -155,6 +163,8 @@ def costs_rounds(session: Session, machine: RoundsView) -> RoundsView:
     rows = [Row(name, f"{number:,}") for name, number in counts.items() if number]
     if session.experiments:
         rows.append(Row("experiments", f"{len(session.experiments):,}", "visits to processes"))
+    if session.batched:
+        rows.append(Row("batches", f"{len(session.batched):,}", "stretches of texts at once"))
     return RoundsView((*rows, *machine.rows), NO_ROUNDS)
 
 

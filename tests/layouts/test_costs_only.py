@@ -74,6 +74,21 @@ def test_a_survey_that_has_just_begun_is_a_state() -> None:
     assert view.break_even.curve is None and view.decode.message and view.verify.no_widths
 
 
+def test_batches_that_were_generated_are_told_in_the_headline() -> None:
+    def stretch(pair: int, arm: str, ms: int) -> r.Batched:
+        return r.Batched(
+            t_ns=pair, pair=pair, arm=arm, batch=4, drafter="mtp", k=1, context=64, passes=16, tokens=64,  # type: ignore[arg-type]
+            elapsed_ns=ms * 1_000_000 + pair,
+        )  # fmt: skip
+
+    *before, end = SURVEYS["survey"]
+    rows = [stretch(pair, arm, ms) for pair in range(3) for arm, ms in (("plain", 60), ("drafting", 90))]
+    view = view_of([*before, *rows, end])
+    assert view.headline.first.startswith("only batches generated; at two positions")
+    assert view.headline.third == "Measured: drafts of 1 by mtp lose at a batch of 4. k shows batches."
+    assert any((row.label, row.value) == ("batches", "6") for row in view.rounds.rows)
+
+
 def test_experiments_say_where_they_are_shown() -> None:
     assert "x shows" in view_of(SURVEYS["experiments"]).headline.second
 
