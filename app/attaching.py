@@ -33,6 +33,7 @@ from ..profilers.record.steering import Steering
 from ..profilers.record.store import SessionStore, new_session_path
 from .recording import Reports, StopOnSignal
 from .settings import sessions_folder, shown_path
+from .terminal import on_terminal
 
 SIGN_OF_LIFE_NS = 5_000_000_000
 PASSED_ON = ("interval", "baseline_tps", "budget")
@@ -58,7 +59,7 @@ def attach(options: argparse.Namespace) -> int:
     plan = plan_of(options, address)
     if options.control:
         return _controlled(options, plan, address)
-    if sys.stdin.isatty() and sys.stdout.isatty() and not (options.no_screen or options.json):
+    if on_terminal() and not (options.no_screen or options.json):
         # what is wrong with the address is better said here than on an empty screen
         look_at(text_of(fetch(address)), address.shown, 0)
         return _on_screen(options)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import io
 import json
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
+from typing import TextIO
 
 from rich.console import Console
 
@@ -24,6 +27,7 @@ from .library_names import find_sessions
 from .prompt_cache import add_cache_prompt
 from .settings import sessions_folder
 from .surveying import QUESTIONS, add_surveys, survey
+from .terminal import on_terminal
 
 COMMANDS = (
     "record",
@@ -40,6 +44,7 @@ COMMANDS = (
     *LIBRARY,
     *QUESTIONS,
 )
+UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -50,6 +55,32 @@ def main(arguments: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="replace")  # a terminal without × shows ? and goes on
     errors = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
     try:
+        status = _status_of(given, errors)
+        _flush_output()
+        return status
+    except BrokenPipeError:
+        _drop(sys.stdout)
+        _drop(sys.stderr)
+        return 1
+    except OSError as error:
+        if error.errno not in UNWRITABLE:
+            raise
+        _drop(sys.stdout)
+        why = (error.strerror or "unknown error").lower()
+        errors.print(f"specview: The output could not be written ({why}): free some space, or send it elsewhere.")
+        return 1
+
+
+def _drop(stream: TextIO | None) -> None:
+    """Close a stream that takes nothing any more: what it still holds would fail again at the end of the process."""
+    if stream is not None:
+        with suppress(OSError):
+            stream.close()
+
+
+def _status_of(given: list[str], errors: Console) -> int:
+    """Run one command; what is wrong with it is told on `errors`."""
+    try:
         return run(parser().parse_args(_with_command(given)))
     except SpecviewError as error:
         errors.print(f"specview: {error}")
@@ -57,9 +88,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         errors.print("specview: interrupted.")
         return 130
-    except BrokenPipeError:
-        sys.stderr.close()
-        return 1
+    except SystemExit:  # argparse has printed help, or what is wrong
+        _flush_output()
+        raise
+
+
+def _flush_output() -> None:
+    """Write what stdout still holds now, where a failure can be told, and not at the end of the process."""
+    if sys.stdout is not None and not sys.stdout.closed:
+        sys.stdout.flush()
 
 
 def _with_command(given: list[str]) -> list[str]:
@@ -69,10 +106,10 @@ def _with_command(given: list[str]) -> list[str]:
     """
     if given and (given[0] in COMMANDS or given[0] in ("-h", "--help", "--version")):
         return given
-    on_terminal = sys.stdin.isatty() and sys.stdout.isatty()
+    screen = on_terminal()
     if any(word == "--shape" or word.startswith("--shape=") for word in given):
-        return ["survey", *(["--screen"] if on_terminal else []), *given]
-    if on_terminal or "--follow" in given:
+        return ["survey", *(["--screen"] if screen else []), *given]
+    if screen or "--follow" in given:
         return ["watch", *given]
     if given and not given[0].startswith("-"):
         return ["show", *given]
@@ -169,6 +206,7 @@ def _add_record(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Carry out parsed options."""
+    _check_out(getattr(options, "out", None))
     find_sessions(options, sessions_folder(), COMMANDS)
     if options.command in LIBRARY:
         return _open(options) if options.command == "open" else library_command(options)
@@ -215,6 +253,11 @@ def run(options: argparse.Namespace) -> int:
     return record_headless(options)
 
 
+def _check_out(out: Path | None) -> None:
+    if out is not None and not out.name:
+        raise SpecviewError(f"--out {str(out)!r} is a folder: name the file to write.")
+
+
 def _serve(options: argparse.Namespace) -> int:
     try:
         from .serving import serve
@@ -225,7 +268,7 @@ def _serve(options: argparse.Namespace) -> int:
 
 def _open(options: argparse.Namespace) -> int:
     """A saved session on the screen, or without a terminal in words."""
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+    if not on_terminal():
         return show_session(options.session, as_json=False)
     from .watching import watch
 

@@ -166,6 +166,7 @@ def _compared(asked: Asked, signature: Signature, known: Read) -> ComparingApp.C
     from ..engine.errors import SpecviewError
     from ..layouts.compare import CompareFacts, compare_facts
     from .comparing import sessions_at
+    from .process import error_words
 
     read: Read = {}
     try:
@@ -178,4 +179,6 @@ def _compared(asked: Asked, signature: Signature, known: Read) -> ComparingApp.C
         facts = compare_facts([read[path][1] for path in asked.paths], anyway=asked.anyway)
     except SpecviewError as error:
         facts = CompareFacts(message=f"{error} c chooses another session.")
+    except Exception as error:  # what nobody foresaw must not leave a page that waits for ever
+        facts = CompareFacts(message=f"They cannot be compared ({error_words(error)}). c chooses another session.")
     return ComparingApp.ComparedTold(asked, signature, facts, read)

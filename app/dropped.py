@@ -6,6 +6,8 @@ import shlex
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from ..engine.paths import local_path
+
 LONGEST = 4096
 
 
@@ -20,9 +22,12 @@ def dropped_path(text: str) -> Path | None:
     first = text.splitlines()[0].strip()
     for candidate in _readings(first):
         if candidate.startswith("file://"):
-            candidate = unquote(urlsplit(candidate).path)
+            try:
+                candidate = unquote(urlsplit(candidate).path)
+            except ValueError:  # an address that is none
+                continue
         if candidate.startswith("~"):
-            return Path(candidate).expanduser()
+            return local_path(candidate)
         if candidate.startswith("/") or candidate.endswith(".jsonl"):
             return Path(candidate)
     return None

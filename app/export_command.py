@@ -17,8 +17,10 @@ from ..layouts.export.names import (
     usual_screen,
 )
 from ..profilers.record.session import read_session
+from .exporting.arguments import USUAL_SIZE, USUAL_THEME
 from .exporting.files import STANDARD_OUTPUT, ExportError, Pieces, free_path, write_new, write_standard_output
 from .settings import shown_path
+from .terminal import is_terminal
 
 if TYPE_CHECKING:
     from .application import SpecviewApp
@@ -33,7 +35,7 @@ def export(options: argparse.Namespace) -> int:
     _check(form, screen, options)
     pieces = _pieces(options, form, screen)
     if options.out == STANDARD_OUTPUT:
-        if form == "png" and sys.stdout.isatty():
+        if form == "png" and is_terminal(sys.stdout):
             raise ExportError("A PNG is nothing for a terminal: name a file with -o, or pipe it on.")
         write_standard_output(pieces)
         return 0
@@ -47,6 +49,11 @@ def export(options: argparse.Namespace) -> int:
 
 
 def _check(form: Form, screen: str, options: argparse.Namespace) -> None:
+    """Before anything is read. Size and theme are checked for every form; loading what knows them takes a while."""
+    if options.size != USUAL_SIZE:
+        _size(options.size)
+    if options.theme != USUAL_THEME:
+        _theme(options.theme)
     if (screen == COMPARE) != (options.other is not None):
         raise ExportError("The screen compare takes a second session: give --screen compare --with OTHER, or neither.")
     if options.keep_notes and not options.redact:
@@ -69,6 +76,8 @@ def _pieces(options: argparse.Namespace, form: Form, screen: str) -> Pieces:
 
     path: Path = options.session
     session = read_session(path)  # a file that is no session is told of in one sentence, whatever the form
+    if options.other is not None:
+        read_session(options.other)
     if form == "session":
         return redacted_lines(path, keep_notes=options.keep_notes)
     if form not in PICTURES:

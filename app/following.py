@@ -243,11 +243,24 @@ class Following:
         number, waker = self._number, Waker(path)
         self._waker = waker
 
+        reckoning: Reckoning | None = None
+
         def deliver(update: Update) -> None:
+            nonlocal reckoning
             if number == self._number:
+                reckoning = update.reckoning
                 self._deliver(update)
 
-        self._run(lambda: follow(path, deliver, lambda: number != self._number, waker))
+        def work() -> None:
+            from .process import error_words
+
+            try:
+                follow(path, deliver, lambda: number != self._number, waker)
+            except Exception as error:  # what nobody foresaw must not leave a screen that waits for ever
+                trouble = f"{path.name} cannot be followed any further ({error_words(error)})."
+                deliver(Update(path, reckoning, trouble, waiting=False, grew=False))
+
+        self._run(work)
 
     def stop(self) -> None:
         """Follow nothing."""

@@ -16,6 +16,7 @@ from rich.text import Text
 from ..layouts import figures
 from ..profilers.judge.appraisal import checks
 from ..profilers.judge.appraisal.reading import LARGEST_BYTES, FactsError, read_facts, shown
+from .terminal import is_terminal
 
 UNUSABLE = 2
 NUMBERS = (
@@ -115,7 +116,7 @@ def _facts(options: argparse.Namespace) -> dict[str, Any]:
 def _source(name: str | None) -> bytes:
     """At most one byte more than facts may have, so that what is too long is seen and not kept."""
     if name is None or name == "-":
-        if sys.stdin.isatty():
+        if sys.stdin is None or is_terminal(sys.stdin):
             raise FactsError("Give facts as flags, as a file, or as a JSON object on stdin; see specview judge --help.")
         stream = getattr(sys.stdin, "buffer", None)
         return stream.read(LARGEST_BYTES + 1) if stream is not None else sys.stdin.read(LARGEST_BYTES + 1).encode()
@@ -125,7 +126,7 @@ def _source(name: str | None) -> bytes:
             return file.read(LARGEST_BYTES + 1)
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or "not a file name"
-        raise FactsError(f"{shown(path.name)} cannot be read ({why.lower()}).") from None
+        raise FactsError(f"{shown(path.name or str(path))} cannot be read ({why.lower()}).") from None
 
 
 def _from_flags(options: argparse.Namespace) -> dict[str, Any]:

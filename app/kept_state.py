@@ -47,11 +47,11 @@ class KeptState:
         """The what-if that was asked of this session; an empty one for any other."""
         if not key or key != self.asked_of:
             return WhatIf()
-        known = {each.name: str(each.type) for each in fields(WhatIf)}
+        whole_by_name = {each.name: "int" in str(each.type) for each in fields(WhatIf)}
         meant: dict[str, Any] = {
-            name: int(value) if "int" in known[name] else value
+            name: int(value) if whole_by_name[name] else value
             for name, value in self.asked.items()
-            if name in known and (value > 0 or name == "p") and 0 <= value <= MOST_BY_QUESTION.get(name, MOST_ASKED)
+            if name in whole_by_name and _can_be_meant(name, value, whole_by_name[name])
         }
         return WhatIf(**meant)
 
@@ -69,7 +69,7 @@ class KeptState:
 
 def session_key(path: Path | None) -> str:
     """A session file's name for the kept state; a hash, so that it names no path."""
-    return "" if path is None else hashlib.blake2b(str(path.resolve()).encode(), digest_size=8).hexdigest()
+    return "" if path is None else hashlib.blake2b(os.fsencode(path.resolve()), digest_size=8).hexdigest()
 
 
 def read_state(path: Path) -> tuple[KeptState, str]:
@@ -150,6 +150,13 @@ class Keeper:
             self.state = state
             if self._path is not None:
                 write_state(self._path, state)
+
+
+def _can_be_meant(name: str, value: float, whole: bool) -> bool:
+    """Whether such a number can be asked about; nothing but p may be 0, and there is no half a token."""
+    if whole and value != int(value):
+        return False
+    return (value > 0 or name == "p") and 0 <= value <= MOST_BY_QUESTION.get(name, MOST_ASKED)
 
 
 def _mapping(value: object) -> dict[str, Any]:

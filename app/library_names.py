@@ -42,7 +42,7 @@ def session_path(given: Path, folder: Path, commands: Sequence[str] = ()) -> Pat
 
 def find_sessions(options: argparse.Namespace, folder: Path, commands: Sequence[str] = ()) -> None:
     """Put the files that are meant in the place of what was typed, for every command that takes sessions."""
-    for field in ("session", "sessions", "base", "others"):
+    for field in ("session", "sessions", "base", "others", "other", "follow"):
         given = getattr(options, field, None)
         if isinstance(given, Path):
             setattr(options, field, session_path(given, folder, commands))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import threading
 from collections.abc import Iterable
@@ -19,6 +18,7 @@ from ..profilers.record.library.entries import Entry
 FORMAT = 1
 MOST = 2000
 FILE_BYTES = 8 << 20
+LARGEST_SPEEDUP = 1e9
 RECKONED = ("finished", "stopped", "failed", "interrupted")
 
 
@@ -108,7 +108,7 @@ def _verdicts_in(kept: dict[str, Any], version: str) -> dict[str, VerdictWords]:
     for key, told in known.items():
         match told:
             case [str(kind), str(word), None | float() | int() as speedup, str(first), str(second)]:
-                if speedup is None or math.isfinite(speedup):
+                if speedup is None or abs(speedup) < LARGEST_SPEEDUP:  # so it is finite
                     found[str(key)] = VerdictWords(
                         safe_text(kind), safe_text(word), speedup, safe_text(first), safe_text(second)
                     )

@@ -20,6 +20,7 @@ from ..profilers.record.library.disk import LibraryError
 from ..profilers.record.library.entries import Entry
 from ..profilers.record.library.index import Library, read_library
 from .library_verdicts import VerdictCache, is_reckonable
+from .terminal import is_terminal
 
 WIDE = 1000  # where nobody looks, nothing is cut
 
@@ -57,7 +58,7 @@ def list_sessions(options: argparse.Namespace, folder: Path, cache_path: Path | 
         console.print(EMPTY.replace("press r to record one here, or run specview record", "specview record makes one"))
         return 0
     if entries:
-        width = console.width if sys.stdout.isatty() else WIDE
+        width = console.width if is_terminal(sys.stdout) else WIDE
         for spans in table_lines(listed(entries, verdicts, time.time_ns()), width):
             console.print("".join(span.text for span in spans).rstrip())
     else:

@@ -116,7 +116,8 @@ class PagedApp(App[None]):
         self._trouble = trouble
         page = self.page
         if page is not None and page.is_mounted:
-            page.show_status(status, trouble)
+            of_page = "" if self._desk is None else self._desk.trouble_of(page.NAME, self.reckoning)
+            page.show_status(status, of_page or trouble)
             page.show_what_if(self.view.break_even)
             self._show_page()
 
@@ -141,4 +142,4 @@ class PagedApp(App[None]):
     def on_paged_app_page_told(self, message: PageTold) -> None:
         """Show what was found out."""
         self._at_desk().take(message.news, self.reckoning)
-        self._show_page()
+        self.show_page(self.view.status, self._trouble)

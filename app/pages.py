@@ -30,6 +30,7 @@ from ..layouts.workload_facts import WorkloadFacts, workload_facts
 from ..layouts.workloads import workloads_view
 from ..profilers.judge.ledger_rows import LedgerSheet
 from ..profilers.judge.ledger_sheets import ledger_sheets
+from .process import error_words
 from .surveyed_floors import surveyed_floors
 from .switching import known_switches
 
@@ -88,12 +89,16 @@ def page_facts(name: str, reckoning: Reckoning, folder: Path | None = None) -> P
 
 @dataclass(frozen=True, slots=True)
 class PageNews:
-    """What a thread found out for a page: its facts of a reckoning, or which switches there are."""
+    """What a thread found out for a page: its facts of a reckoning, or which switches there are.
+
+    `trouble` is a sentence where there are no facts because they could not be found out.
+    """
 
     name: str
     reckoning: Reckoning | None = None
     facts: PageFacts = None
     switches: Switches | None = None
+    trouble: str = ""
 
 
 class Desk:
@@ -109,13 +114,13 @@ class Desk:
         self._folder = folder
         self._run, self._tell, self._find_switches = run, tell, switches
         self._found: dict[str, PageNews] = {}
-        self._due: tuple[str, Reckoning] | None = None
+        self._due: dict[str, Reckoning] = {}
         self.switches: Switches | None = None
 
     def clear(self) -> None:
         """Forget what was found of another session."""
         self._found.clear()
-        self._due = None
+        self._due.clear()
 
     def has(self, name: str, reckoning: Reckoning | None) -> bool:
         """Whether everything that a page shows of a reckoning has been found out."""
@@ -123,12 +128,18 @@ class Desk:
         switches = name != ExperimentsScreen.NAME or self.switches not in (None, Switches())
         return found is not None and found.reckoning is reckoning and switches
 
+    def trouble_of(self, name: str, reckoning: Reckoning | None) -> str:
+        """Why a page shows nothing of a reckoning, if that is so."""
+        found = self._found.get(name)
+        return "" if found is None or found.reckoning is not reckoning else found.trouble
+
     def take(self, news: PageNews, now: Reckoning | None) -> None:
         """Keep what was found, unless another session is on the screen by now."""
         if news.switches is not None:
             self.switches = news.switches
             return
-        self._due = None
+        if self._due.get(news.name) is news.reckoning:
+            self._due.pop(news.name, None)
         if now is not None and news.reckoning is not None and now.session.header == news.reckoning.session.header:
             self._found[news.name] = news
 
@@ -138,13 +149,26 @@ class Desk:
         if name == ExperimentsScreen.NAME and self.switches is None:
             self.switches = Switches()
             device = reckoning.session.header.environment.device
-            self._run(lambda: self._tell(PageNews(name, switches=Switches(*self._find_switches(device)))))
+            self._run(lambda: self._tell(PageNews(name, switches=self._switches_of(device))))
         known = self._found.get(name)
         if known is not None and known.reckoning is not None:
             show_page(page, known.facts, known.reckoning, what_if, self.switches or Switches())
-        if (known is None or known.reckoning is not reckoning) and self._due != (name, reckoning):
-            self._due = (name, reckoning)
-            self._run(lambda: self._tell(PageNews(name, reckoning, page_facts(name, reckoning, self._folder))))
+        if (known is None or known.reckoning is not reckoning) and self._due.get(name) is not reckoning:
+            self._due[name] = reckoning
+            self._run(lambda: self._tell(self._news_of(name, reckoning)))
+
+    def _news_of(self, name: str, reckoning: Reckoning) -> PageNews:
+        try:
+            return PageNews(name, reckoning, page_facts(name, reckoning, self._folder))
+        except Exception as error:  # what nobody foresaw must not leave a page that waits for ever
+            trouble = f"This page cannot be made of this session ({error_words(error)})."
+            return PageNews(name, reckoning, trouble=trouble)
+
+    def _switches_of(self, device: str | None) -> Switches:
+        try:
+            return Switches(*self._find_switches(device))
+        except Exception as error:  # the same
+            return Switches(why_none=f"The switches of MLX cannot be found out ({error_words(error)}).")
 
 
 def show_page(page: PageScreen, facts: PageFacts, reckoning: Reckoning, what_if: WhatIf, switches: Switches) -> None:

@@ -87,6 +87,11 @@ def printable(text: str, limit: int = 120) -> str:
     return safe if len(safe) <= limit else safe[: limit - 1] + "…"
 
 
+def error_words(error: Exception) -> str:
+    """An error that nobody foresaw, as it may stand in a sentence."""
+    return printable(f"{type(error).__name__}: {error}").removesuffix(":")
+
+
 class RecorderProcess:
     """One recorder. `hear` is called with every report, in the loop that started it, and once with `Ended`.
 

@@ -119,7 +119,7 @@ class _Bar:
 class Reports:
     """Tells whoever steers the recorder how far it is: one JSON object a line, for a program to read."""
 
-    def __init__(self, stream: IO[str]) -> None:
+    def __init__(self, stream: IO[str] | None) -> None:
         self._stream = stream
 
     def __enter__(self) -> Reports:
@@ -130,6 +130,8 @@ class Reports:
 
     def say(self, event: str, **facts: object) -> None:
         """Write one report; nobody reading is no reason to stop measuring."""
+        if self._stream is None:
+            return
         with suppress(OSError, ValueError):
             self._stream.write(json.dumps({"event": event, **facts}) + "\n")
             self._stream.flush()

@@ -36,9 +36,12 @@ class ServeError(SpecviewError):
 
 def serve(options: argparse.Namespace) -> int:
     """Serve the screen until Ctrl+C; prints the address, token included, once."""
-    from .watching import recorder_options
+    from .watching import check_shown, option_words, recorder_options
 
+    check_shown(options)
     wanted = [*recorder_options(options)]
+    if options.out is not None:
+        wanted += option_words("--out", str(options.out.resolve()))
     if options.session is not None:
         if not options.session.is_file():
             raise ServeError(f"There is no session {options.session.name}; specview list shows which there are.")

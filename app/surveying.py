@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shlex
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -25,6 +26,7 @@ from ..profilers.record.store import SessionStore, StoreError, new_session_path
 from ..profilers.record.survey_plan import BATCHES, Part, Progress, SurveyError, SurveyPlan, numbers_of
 from .recording import Reports, StopOnSignal, no_backend
 from .settings import kept_folder, sessions_folder, shown_path
+from .terminal import check_screen, is_terminal
 
 if TYPE_CHECKING:
     from ..profilers.record.survey import Survey
@@ -169,6 +171,7 @@ def survey(options: argparse.Namespace) -> int:
     """Measure, or read a session, and print the answer; returns the exit status."""
     question = QUESTIONS[options.command]
     _check_acceptance(options)
+    _check_saved(options)
     errors = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
     if options.control:
         return _controlled(options, question)
@@ -179,7 +182,8 @@ def survey(options: argparse.Namespace) -> int:
         path = _measured(options, question, errors)
     try:
         _print(options, read_session(path), path)
-        sys.stdout.flush()
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except BrokenPipeError:
         raise
     except OSError as error:
@@ -199,6 +203,17 @@ def _check_acceptance(options: argparse.Namespace) -> None:
         raise SurveyError(f"--p {p:g} is no probability: give a number from 0 to 1.")
 
 
+def _check_saved(options: argparse.Namespace) -> None:
+    """A saved session is read, so what is only for measuring would mean nothing."""
+    path: Path | None = options.session
+    asked = [name for name in ("shape", "control", "screen", "out") if getattr(options, name)]
+    if path is not None and asked:
+        raise SurveyError(
+            f"--{asked[0]} is for measuring, and a saved session is only read: "
+            f"specview open {shlex.quote(shown_path(path))} shows it."
+        )
+
+
 def _print(options: argparse.Namespace, session: Session, path: Path) -> None:
     from ..layouts.survey_tables import as_drawn, as_object
 
@@ -207,7 +222,7 @@ def _print(options: argparse.Namespace, session: Session, path: Path) -> None:
         found = {"session": path.name, **as_object(options.command, session, p)}
         print(json.dumps(found, allow_nan=False))
         return
-    named = sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdigit()
+    named = is_terminal(sys.stdout) or os.environ.get("COLUMNS", "").isdigit()
     console = Console(highlight=False, markup=False, width=None if named else PIPED_COLUMNS)
     for drawing in as_drawn(options.command, session, p):
         console.print(drawing)
@@ -274,6 +289,7 @@ def _on_screen(options: argparse.Namespace, question: Question) -> int:
     from .watching import look, recorder_options
 
     plan_of(options, question)  # what makes no sense is told before the screen opens
+    check_screen("without --screen this prints what it measured")
     own = argparse.Namespace(**{name: value for name, value in vars(options).items() if name not in NOT_FOR_CHILD})
     source = Source(options.out, record=True, options=recorder_options(own))
     app = SpecviewApp(
@@ -303,7 +319,7 @@ def _controlled(options: argparse.Namespace, question: Question) -> int:
 class _SurveyReports(Reports):
     """Progress as reports, a few a second at most, so that telling costs the measurement nothing."""
 
-    def __init__(self, stream: IO[str]) -> None:
+    def __init__(self, stream: IO[str] | None) -> None:
         super().__init__(stream)
         self._told = ("", 0)
 

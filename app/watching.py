@@ -10,12 +10,13 @@ from typing import Any
 
 from ..engine.errors import SpecviewError
 from .settings import shown_path
+from .terminal import check_screen
 
 OWN = ("command", "session", "follow", "out", "control", "light", "port", "theme", "ascii", "fresh", "setup")
 
 
-class NoTerminalError(SpecviewError):
-    """The screen was asked for where there is none."""
+class WatchError(SpecviewError):
+    """Options that do not go together."""
 
 
 def recorder_options(options: argparse.Namespace) -> tuple[str, ...]:
@@ -25,14 +26,33 @@ def recorder_options(options: argparse.Namespace) -> tuple[str, ...]:
         if name in OWN or value is None or value is False:
             continue
         flag = f"--{name.replace('_', '-')}"
-        if isinstance(value, list):
-            for item in value:
-                found += [flag, str(item)]
+        if value is True:
+            found.append(flag)
             continue
-        found.append(flag)
-        if value is not True:
-            found.append(str(value))
+        for item in value if isinstance(value, list) else [value]:
+            found += option_words(flag, str(item))
     return tuple(found)
+
+
+def option_words(flag: str, value: str) -> tuple[str, ...]:
+    """An option as words of a command line; a value that begins with a dash would be taken for another option."""
+    return (f"{flag}={value}",) if value.startswith("-") else (flag, value)
+
+
+def check_shown(options: argparse.Namespace) -> None:
+    """Raise WatchError where a file is to be shown, and options ask for what only a new recording has."""
+    wishes = vars(options)
+    followed = wishes.get("follow")
+    if followed is not None and options.session is not None:
+        raise WatchError("--follow and SESSION each name a file to show: give one of them.")
+    shown = options.session if followed is None else followed
+    if shown is None:
+        return
+    asked = [name for name in ("out", "setup") if wishes.get(name)]
+    if asked:
+        raise WatchError(
+            f"--{asked[0]} is for a new recording, and {shown.name} is to be shown: leave one of them out."
+        )
 
 
 def look(options: argparse.Namespace) -> dict[str, Any]:
@@ -59,9 +79,8 @@ def watch(options: argparse.Namespace) -> int:
     """Open the screen: on a session, on a file that grows, or on a recording of its own."""
     from .application import Source, SpecviewApp
 
-    in_browser = "TEXTUAL_DRIVER" in os.environ  # then a server draws what comes out of our pipe
-    if not in_browser and not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise NoTerminalError("The screen needs a terminal; specview show SESSION prints what a session says.")
+    check_shown(options)
+    check_screen("specview show SESSION prints what a session says")
     if options.follow is not None:
         source = Source(options.follow, options=recorder_options(options), following=True)
     elif options.session is not None:
@@ -74,6 +93,7 @@ def watch(options: argparse.Namespace) -> int:
     setup = bool(wishes.get("setup")) and source.record
     if setup:
         source = replace(source, record=False)
+    in_browser = "TEXTUAL_DRIVER" in os.environ
     app = SpecviewApp(source, setup=setup, tour=not (source.following or in_browser), **look(options))
     app.run()
     if app.recorded is not None:

@@ -64,7 +64,7 @@ def form_of(options: Sequence[str]) -> Form:
         elif flag == "--prompts":
             found.update({"prompts": value} if value in SETS else {"prompts": FROM_FILE, "prompt_file": value})
         elif len(rest) < MOST_REST:
-            rest += [flag, value] if follows or equals else [flag]
+            rest += [f"{flag}={value}"] if equals else [flag, value] if follows else [flag]
     if "drafter" not in found:
         found["drafter"] = "mtp" if found.get("model", "bundled") == "bundled" else "lookup"
     if "rule" not in found and found.get("temperature", "0") != "0":

@@ -89,7 +89,9 @@ def _refused(path: Path, error: OSError) -> str:
 
 
 def write_standard_output(pieces: Pieces) -> None:
-    """Write the pieces to standard output, bytes as they are."""
+    """Write the pieces to standard output, bytes as they are; ExportError where it was closed."""
+    if sys.stdout is None:
+        raise ExportError("Standard output is closed: name a file with -o.")
     for piece in pieces:
         if isinstance(piece, bytes):
             sys.stdout.flush()

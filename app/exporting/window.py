@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...engine.errors import SpecviewError
+from ...engine.paths import local_path
 from ...layouts.export.document import Document
 from ...layouts.export.names import DASHBOARD, EVENTS, LEDGER, PICTURES, REPORT, TEXTS, Form
 from ...layouts.screens.export import ExportScreen, ExportView, ExportWish, Offer, Way
@@ -75,7 +76,7 @@ async def carry_out(app: SpecviewApp, wish: ExportWish, folder: Path) -> None:
             app.copy_to_clipboard(text)
             said = f"Copied {len(text):,} characters, if your terminal lets programs copy (OSC 52)."
         else:
-            path = await asyncio.to_thread(_saved, folder / Path(wish.name).expanduser(), made)
+            path = await asyncio.to_thread(_saved, folder / local_path(wish.name), made)
             said = f"Saved {shown_path(path)}"
     except SpecviewError as error:
         said = str(error)

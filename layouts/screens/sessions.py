@@ -14,6 +14,7 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
+from ...engine.paths import local_path
 from ...profilers.record.library.entries import Entry
 from ...profilers.record.library.index import Library
 from ..explanations import Explanation
@@ -342,7 +343,7 @@ class SessionsScreen(PageScreen):
     def _found(self, words: str) -> None:
         """Back to the rows; the words stay. A path opens that file instead."""
         if words.startswith(("/", "~", "./", "../")):
-            path = Path(words).expanduser()
+            path = local_path(words)
             if path.is_file():
                 self.action_ask_off()
                 self._want(Open(path))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 
@@ -14,10 +15,19 @@ PROBES_DUTY = 0.15
 ONE_PASS = "one pass"
 COMPILED = "compiled"
 RULES = ("greedy", "rejection", "exact")
+LARGEST_SEED = 2**63 - 1
 
 
 class PlanError(SpecviewError):
     """A plan that makes no sense."""
+
+
+def check_text(flag: str, text: str | None) -> None:
+    """Raise PlanError for a text of the command line that was not UTF-8; such bytes come as halves of characters."""
+    try:
+        (text or "").encode()
+    except UnicodeEncodeError as error:
+        raise PlanError(f"{flag} is not UTF-8 text: write it in UTF-8.") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +97,12 @@ class Plan:
     def checked(self) -> Plan:
         """This plan, or PlanError with what to change."""
         checked_draft_length(self.k)
+        self._check_drawing()
+        check_text("--system", self.system)
+        for text in self.stop:
+            check_text("--stop", text)
+        if self.adaptive and self.k < 1:
+            raise PlanError("--adaptive chooses a k up to --k, and --k 0 leaves nothing to choose: ask for at least 1.")
         if self.tokens < 1:
             raise PlanError(f"--tokens {self.tokens} leaves nothing to measure: ask for at least 1.")
         if self.limit is not None and self.limit < 1:
@@ -108,6 +124,19 @@ class Plan:
         if not all(0 <= share <= 1 for share in (self.split, self.duty, self.blocks_duty)):
             raise PlanError("Shares of time lie between 0 and 1.")
         return self
+
+    def _check_drawing(self) -> None:
+        """How tokens are drawn; also of greedy text, where it would be said in the session and mean nothing."""
+        if not 0 <= self.seed <= LARGEST_SEED:
+            raise PlanError(f"--seed {self.seed} is no seed: choose a whole number from 0 to {LARGEST_SEED}.")
+        if not 0 <= self.temperature < math.inf:
+            raise PlanError(f"--temperature {self.temperature:g} makes no sense: choose 0 for greedy text, or above 0.")
+        if not 0 < self.top_p <= 1:
+            raise PlanError(f"--top-p {self.top_p:g} makes no sense: choose above 0 and up to 1 (1 keeps all).")
+        if self.top_k < 0:
+            raise PlanError(f"--top-k {self.top_k} makes no sense: choose 1 or more, or 0 to keep all.")
+        if not 0 <= self.min_p <= 1:
+            raise PlanError(f"--min-p {self.min_p:g} makes no sense: choose from 0 (keeps all) to 1.")
 
     def sentence(self) -> str:
         """The plan in one line, for the header; names no path."""

@@ -76,7 +76,11 @@ def _parsed(suite: str, text: str) -> list[Prompt]:
 def _from_stream(stream: TextIO | None) -> tuple[Prompt, ...]:
     if stream is None:
         raise PromptError("--prompts - reads stdin, which is not free here: use specview record, or name a file.")
-    text = stream.read(LONGEST_FILE_BYTES + 1)
+    try:
+        text = stream.read(LONGEST_FILE_BYTES + 1)
+        text.encode()  # stdin may hand on what it cannot read as halves of characters
+    except UnicodeError as error:
+        raise PromptError("stdin is not UTF-8 text: convert it first.") from error
     if len(text) > LONGEST_FILE_BYTES:
         raise PromptError("stdin holds more than 8 MB: give a shorter prompt.")
     if not text.strip():

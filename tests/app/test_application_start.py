@@ -56,6 +56,32 @@ def test_recording_options_reach_the_recorder_and_the_apps_own_do_not() -> None:
     cli.parser().parse_args(["record", "--control", *passed])
 
 
+def test_a_value_that_begins_with_a_dash_is_no_other_option() -> None:
+    words = ["--system=-brief", "--stop=--end", "--stop", "x"]
+    passed = recorder_options(cli.parser().parse_args(["watch", *words]))
+    assert {"--system=-brief", "--stop=--end"} <= set(passed) and passed[passed.index("--stop") + 1] == "x"
+    options = cli.parser().parse_args(["record", "--control", *passed])
+    assert options.system == "-brief" and options.stop == ["--end", "x"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["watch", "--follow", "a.jsonl", "b.jsonl"], "--follow and SESSION each name a file to show"),
+        (["watch", "b.jsonl", "--out", "x.jsonl"], "--out is for a new recording, and b.jsonl is to be shown"),
+        (["watch", "--follow", "a.jsonl", "--out", "x.jsonl"], "--out is for a new recording, and a.jsonl"),
+        (["watch", "b.jsonl", "--setup"], "--setup is for a new recording"),
+        (["serve", "b.jsonl", "--out", "x.jsonl"], "--out is for a new recording"),
+    ],
+)
+def test_what_would_be_left_out_without_a_word_is_refused(
+    capsys: pytest.CaptureFixture[str], words: list[str], said: str
+) -> None:
+    assert cli.main(words) == 1
+    told = capsys.readouterr()
+    assert told.out == "" and told.err.startswith(f"specview: {said}") and told.err.count("\n") == 1
+
+
 def test_looking_is_a_share_of_all_cores_from_the_first_reading_on(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.cpu_count", lambda: 4)
     wall, busy = [100.0], [7.0]

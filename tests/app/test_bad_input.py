@@ -10,7 +10,7 @@ import mlx.core as mx
 import pytest
 
 from specview.app.cli import main
-from specview.engine.models import BUNDLED_FOLDER
+from specview.engine.model_files import BUNDLED_FOLDER
 
 
 @pytest.fixture

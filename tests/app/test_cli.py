@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
+import os
 import subprocess
 import sys
 
@@ -207,3 +209,83 @@ def test_a_machine_without_mlx_names_the_extras(tmp_path):
 def test_python_m_is_the_command():
     said = subprocess.check_output([sys.executable, "-m", "specview", "--version"], text=True)
     assert said == f"specview {__version__}\n"
+
+
+class Full(io.RawIOBase):
+    """A stream on a disk without room."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    def writable(self):
+        return True
+
+    def write(self, data):
+        raise OSError(self.number, os.strerror(self.number))
+
+
+def onto(stream):
+    """A text stream over it, as stdout is one."""
+    return io.TextIOWrapper(io.BufferedWriter(stream), encoding="utf-8")
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EIO])
+@pytest.mark.parametrize("arguments", [["show"], ["show", "--json"], ["export", "--as", "md", "-o", "-"]])
+def test_output_that_nothing_takes_is_one_sentence(capsys, monkeypatch, session_file, arguments, number):
+    full = onto(Full(number))
+    monkeypatch.setattr(sys, "stdout", full)
+    assert main([*arguments, str(session_file)]) == 1
+    said = capsys.readouterr().err
+    assert said.startswith("specview: The output could not be written (") and said.count("\n") == 1
+    assert full.closed  # so that nothing fails again at the end of the process
+
+
+def test_what_else_goes_wrong_with_a_file_is_not_called_the_output(monkeypatch, session_file):
+    def refuse(*_):
+        raise OSError(errno.EBADF, "bad")
+
+    monkeypatch.setattr("specview.app.cli.show_session", refuse)
+    with pytest.raises(OSError, match="bad"):
+        main(["show", str(session_file)])
+
+
+def test_a_reader_that_left_is_no_error_to_tell(capsys, monkeypatch, session_file):
+    left, errors = onto(Full(errno.EPIPE)), io.StringIO()
+    monkeypatch.setattr(sys, "stdout", left)
+    monkeypatch.setattr(sys, "stderr", errors)
+    assert main(["show", "--json", str(session_file)]) == 1
+    assert left.closed and errors.closed
+
+
+def test_streams_that_were_closed_are_no_terminal(capsys, monkeypatch, session_file):
+    monkeypatch.setattr(sys, "stdin", None)
+    assert main([str(session_file)]) == main(["open", str(session_file)]) == 0
+    assert capsys.readouterr().out.startswith("Loses: ")
+    assert "needs a terminal" in sentence(capsys, "watch", session_file)
+    assert main(["judge"]) == 2 and "specview judge --help" in capsys.readouterr().err
+    closed = io.StringIO()
+    closed.close()
+    monkeypatch.setattr(sys, "stdin", closed)
+    assert main([str(session_file)]) == 0
+    monkeypatch.setattr(sys, "stdout", None)
+    for command in (["show"], ["open"], ["curve"]):
+        assert main([*command, str(session_file)]) == 0
+    assert main(["export", "--as", "csv", "-o", "-", str(session_file)]) == 1
+    assert "Standard output is closed: name a file with -o." in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["import", "x.log", "--out", ""], "--out '.' is a folder: name the file to write."),
+        (["record", "--out", "/"], "--out '/' is a folder: name the file to write."),
+        (["import", "pyproject.toml", "--kind", ""], "There is no kind ''; --kind takes "),
+    ],
+)
+def test_what_has_no_name_is_told_by_what_was_typed(capsys, arguments, said):
+    assert said in sentence(capsys, *arguments)
+
+
+def test_facts_in_the_root_folder_are_told_by_its_name(capsys):
+    assert main(["judge", "/"]) == 2
+    assert capsys.readouterr().err.startswith("specview: / cannot be read (")

@@ -14,6 +14,7 @@ from screen_text import text_of, until
 from session_builder import written
 from textual.pilot import Pilot
 
+from specview.app import compared
 from specview.app.application import Source, SpecviewApp
 from specview.app.cli import main
 from specview.app.comparing_choices import others_of
@@ -186,3 +187,14 @@ def test_several_sessions_are_shown_one_at_a_time_and_any_can_be_the_base(files:
         assert drawn == []
 
     drive(files, script, (160, 45))
+
+
+def test_a_comparison_that_breaks_off_is_told_on_the_page(files: Written, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: Any, **__: Any) -> Any:
+        raise ZeroDivisionError("division by zero")
+
+    monkeypatch.setattr("specview.layouts.compare.compare_facts", fail)
+    told = compared._compared(compared.Asked((files["base"], files["same"])), (None, None), {})
+    assert told.facts.message == (
+        "They cannot be compared (ZeroDivisionError: division by zero). c chooses another session."
+    )

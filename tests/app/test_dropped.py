@@ -29,11 +29,12 @@ def test_a_path_is_read_in_every_terminals_way(text: str, path: str) -> None:
 
 def test_a_home_is_opened_and_a_file_that_exists_needs_no_quotes(tmp_path: Path) -> None:
     assert dropped_path("~/x.jsonl") == Path.home() / "x.jsonl"
+    assert dropped_path("~nobody-of-that-name hello") == Path("~nobody-of-that-name")
     blank = tmp_path / "a b.jsonl"
     blank.write_text("")
     assert dropped_path(str(blank)) == blank
 
 
-@pytest.mark.parametrize("text", ["", "  ", "some words", "a\0b", "/" * 5000, "'"])
+@pytest.mark.parametrize("text", ["", "  ", "some words", "a\0b", "/" * 5000, "'", "file://[oops"])
 def test_other_text_is_no_path(text: str) -> None:
     assert dropped_path(text) is None

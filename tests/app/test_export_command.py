@@ -75,6 +75,10 @@ def test_standard_output_holds_the_export_and_nothing_else(session: Path, capsys
         (("--screen", "nowhere"), "There is no screen 'nowhere': choose one of dashboard"),
         (("--theme", "mauve"), "There is no theme 'mauve'"),
         (("--size", "1x1"), "columns x rows"),
+        (("--size", "junk", "--as", "md"), "columns x rows"),
+        (("--theme", "mauve", "--as", "csv"), "There is no theme 'mauve'"),
+        (("--screen", "compare", "--with", "nowhere"), "There is no file and no saved session nowhere"),
+        (("--screen", "compare", "--with", "notes.txt", "--as", "md"), "notes.txt is not a specview session"),
         (("-o", "run.specview.jsonl", "--as", "md"), "is there already"),
     ],
 )
@@ -82,6 +86,7 @@ def test_what_cannot_be_is_one_sentence(
     session: Path, capsys: pytest.CaptureFixture[str], options: tuple[str, ...], said: str
 ) -> None:
     before = session.read_bytes()
+    (session.parent / "notes.txt").write_text("Dear diary\n")
     assert main(["export", str(session), *options]) == 1
     assert said in capsys.readouterr().err
     assert session.read_bytes() == before

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from session_builder import CASES, lines_of, written
 
-from specview.app.following import FIRST_BYTES, FileFollower, Reading, Update, Waker, follow, rest_after
+from specview.app import following
+from specview.app.following import FIRST_BYTES, FileFollower, Following, Reading, Update, Waker, follow, rest_after
 from specview.profilers.record.session import read_session
 
 
@@ -206,3 +208,18 @@ def test_blocks_that_were_put_off_are_made_up_for_when_the_file_is_quiet(
     assert first is not None and second is not None and third is not None
     assert second.unfinished and second.blocks is first.blocks
     assert not third.unfinished and third.blocks == views.reckon(replace(third.session)).blocks
+
+
+def test_an_end_that_nobody_foresaw_is_told_beside_what_was_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    path, known = Path("a.specview.jsonl"), object()
+
+    def fail(path: Path, deliver: Callable[[Update], None], *_: object) -> None:
+        deliver(Update(path, known, "", waiting=False, grew=False))  # type: ignore[arg-type]
+        raise ZeroDivisionError("division by zero")
+
+    monkeypatch.setattr(following, "follow", fail)
+    updates: list[Update] = []
+    Following(lambda work: work(), updates.append).start(path)
+    assert [update.reckoning for update in updates] == [known, known]
+    said = "a.specview.jsonl cannot be followed any further (ZeroDivisionError: division by zero)."
+    assert updates[-1].trouble == said and not updates[-1].waiting

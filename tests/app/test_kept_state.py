@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from specview.app.kept_state import (
@@ -81,6 +82,7 @@ def test_wrong_types_are_left_out_one_by_one(tmp_path: Path) -> None:
     assert state == KeptState(models=("org/m",), pages={"ops": {"by": "place"}}, asked={"draft": 0.5})
 
 
+@settings(deadline=None)
 @given(
     st.recursive(
         st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=8),
@@ -134,12 +136,19 @@ def test_a_what_if_is_for_its_own_session_only() -> None:
     assert state.what_if_of("two") == WhatIf() == state.what_if_of("")
     assert state.with_what_if("one", WhatIf()).asked == {}
     assert replace(state, asked={"p": 7.0, "k": 900, "gone": 1.0}).what_if_of("one") == WhatIf()
+    assert replace(state, asked={"k": 0.5, "verify": 0.5}).what_if_of("one") == WhatIf(verify=0.5)
+    assert replace(state, asked={"k": 4.0}).what_if_of("one") == WhatIf(k=4)
 
 
 def test_a_session_is_named_without_its_path(tmp_path: Path) -> None:
     key = session_key(tmp_path / "a.specview.jsonl")
     assert key and "specview" not in key and key != session_key(tmp_path / "b.specview.jsonl")
     assert session_key(None) == ""
+
+
+def test_a_session_may_have_a_name_that_is_no_text(tmp_path: Path) -> None:
+    odd, other = (tmp_path / os.fsdecode(name) for name in (b"a\xff.specview.jsonl", b"a\xfe.specview.jsonl"))
+    assert session_key(odd) and session_key(odd) != session_key(other)
 
 
 def test_the_last_model_stands_first_and_old_ones_go() -> None:

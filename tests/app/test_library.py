@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import shutil
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -166,6 +167,7 @@ def test_files_open_by_path_by_paste_and_what_is_none_is_told(tmp_path: Path) ->
         app.post_message(Paste(str(tmp_path / "none.specview.jsonl")))
         await until(pilot, lambda: "There is no file none" in notices(app), "no file")
         app.post_message(Paste("some words"))
+        app.post_message(Paste("~nobody-of-that-name hello"))
         page = await at_library(app, pilot)
         assert app.shown == other and "with blank" in names(page)  # listed, though it lies elsewhere
         await pilot.press("c")
@@ -176,6 +178,8 @@ def test_files_open_by_path_by_paste_and_what_is_none_is_told(tmp_path: Path) ->
         page = await at_library(app, pilot)
         path = tmp_path / "library" / "bundled-mtp.specview.jsonl"
         await pilot.press("slash")
+        page.query_one("#ask-words").value = "~nobody-of-that-name"  # type: ignore[attr-defined]
+        await pilot.press("enter", "slash")
         page.query_one("#ask-words").value = str(path)  # type: ignore[attr-defined]
         await pilot.press("enter")
         await until(pilot, lambda: app.shown == path and app.settled and app.page is None, "by path")
@@ -240,7 +244,10 @@ def test_verdicts_are_kept_for_the_next_launch_until_the_file_changes(tmp_path: 
     assert VerdictCache(kept, "2").of(entry) is None
     path.write_bytes(path.read_bytes() + b"\n")
     assert VerdictCache(kept, "1").of(read_entry(path)) is None
-    for damaged in (b"[]", b"{", b'{"format":1,"specview":"1","verdicts":{"a":[1]}}', b"\xff", b"[" * 100_000):
+    huge = json.dumps({
+        "format": 1, "specview": "1", "verdicts": {"a": ["wins", "WINS", 10**400, "", ""]}
+    }).encode()  # fmt: skip
+    for damaged in (huge, b"[]", b"{", b'{"format":1,"specview":"1","verdicts":{"a":[1]}}', b"\xff", b"[" * 100_000):
         kept.write_bytes(damaged)
         assert VerdictCache(kept, "1").of(entry) is None
     path.write_bytes(b"no session\n")

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from specview.app import cli, library_commands, listing
-from specview.app.cli import main
-from specview.app.library_names import saved_names, session_path
+from specview.app.cli import main, parser
+from specview.app.library_names import find_sessions, saved_names, session_path
 from specview.profilers.record.library.disk import LibraryError
 
 EXAMPLES = Path(__file__).parents[2] / "assets" / "examples"
@@ -66,6 +66,13 @@ def test_show_and_open_take_names(library: Path, capsys: pytest.CaptureFixture[s
     assert "1.066x" in told(capsys, "open", "july")
     assert "There is no file and no saved session nope" in told(capsys, "show", "nope", status=1)
     assert "There is no file gone.specview.jsonl" in told(capsys, "show", "./gone.specview.jsonl", status=1)
+
+
+def test_sessions_that_are_compared_or_followed_have_names_too(library: Path) -> None:
+    for words, field in ((["export", "july", "--with", "june"], "other"), (["watch", "--follow", "june"], "follow")):
+        options = parser().parse_args(words)
+        find_sessions(options, library)
+        assert getattr(options, field) == library / "june.specview.jsonl"
 
 
 def test_open_on_a_terminal_is_the_screen(library: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,6 +16,7 @@ from survey_builder import SURVEYS, Surveyed, surveyed
 from textual.pilot import Pilot
 from textual.widgets import Input
 
+from specview.app import pages
 from specview.app.application import Source, SpecviewApp
 from specview.app.commands import ACTIONS
 from specview.layouts.experiments import SwitchFacts
@@ -373,3 +374,19 @@ def test_e_names_the_page_in_the_picture(tmp_path: Path) -> None:
 
     drive(opened(tmp_path, "survey"), script)
     assert (tmp_path / "survey-ops-120x40.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_page_that_cannot_be_made_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(name: str, *_: Any) -> Any:
+        raise ZeroDivisionError("division by [bold]zero[/]")
+
+    monkeypatch.setattr(pages, "page_facts", fail)
+
+    async def script(app: SpecviewApp, pilot: Pilot[Any]) -> None:
+        await on_page(app, pilot, "sweep")
+        said = "This page cannot be made of this session (ZeroDivisionError: division by [bold]zero[/])."
+        assert said in text_of(app) and app.is_running
+        await pilot.press("b")
+        assert "cannot be made" not in text_of(app)
+
+    drive(opened(tmp_path, "wins"), script)

@@ -222,6 +222,10 @@ def test_what_does_not_fit_is_refused_in_one_sentence(specview, texts, cached, m
     for options, says in (
         (("--prompt", texts / "whole.txt", "--out", cached), "exists already"),
         (("--prompt", texts / "none.txt", "--out", texts / "b.safetensors"), "There is no file"),
+        (
+            ("--prompt", texts / "whole.txt", "--out", texts / "b.safetensors", "--system", "a\udcff"),
+            "--system is not UTF-8 text",
+        ),
         (("--prompt", texts / "whole.txt", "--out", texts / "b.npz"), "let it end in .safetensors"),
         (("--prompt", texts / "whole.txt", "--out", texts / "no" / "b.safetensors"), "the folder 'no' is not there"),
     ):

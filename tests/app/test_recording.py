@@ -18,7 +18,7 @@ from stub_canary import StubCanary
 from specview.app.cli import main, parser
 from specview.app.recording import plan_of
 from specview.engine.errors import SpecviewError
-from specview.engine.models import BUNDLED_FOLDER
+from specview.engine.model_files import BUNDLED_FOLDER
 from specview.profilers.measure import schedule
 from specview.profilers.record import recorder as recording
 from specview.profilers.record.session import read_session

@@ -1,6 +1,7 @@
 """The screen in a browser: who is let in, who is not, and that Chromium shows it without loading anything remote."""
 
 import asyncio
+import shlex
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -8,7 +9,8 @@ import aiohttp
 import pytest
 from browser import CHROMIUM, browser
 
-from specview.app.cli import main
+from specview.app import serving
+from specview.app.cli import main, parser
 from specview.app.serving import GuardedServer, ServeError, listener
 
 SESSION = Path(__file__).resolve().parents[2] / "assets" / "examples" / "bundled-mtp.specview.jsonl"
@@ -113,6 +115,22 @@ def test_a_socket_with_the_token_shows_the_screen_and_survives_nonsense():
                 shown += message.data
 
     run(check, str(SESSION))
+
+
+def test_the_recordings_own_options_reach_the_screen(monkeypatch, tmp_path):
+    started = []
+
+    class Recorded(GuardedServer):
+        def run(self, listening):
+            started.append(self.command)
+            listening.close()
+
+    monkeypatch.setattr(serving, "GuardedServer", Recorded)
+    out = tmp_path / "new one.specview.jsonl"
+    assert main(["serve", "--port", "0", "--out", str(out), "--k", "3", "--system=-brief"]) == 0
+    words = shlex.split(started[0])
+    options = parser().parse_args(words[words.index("watch") :])
+    assert (options.out, options.k, options.system) == (out, 3, "-brief")
 
 
 def test_a_port_that_is_taken_is_told_in_a_sentence(capsys):

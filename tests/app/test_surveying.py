@@ -307,3 +307,18 @@ def test_without_mlx_the_sentence_names_the_extra(capsys, monkeypatch):
 
 def test_errors_of_a_survey_are_of_the_family():
     assert issubclass(SurveyError, SpecviewError)
+
+
+@pytest.mark.parametrize("option", [["--screen"], ["--control"], ["--shape", "35b-a3b"], ["--out", "new.jsonl"]])
+def test_what_is_for_measuring_is_refused_with_a_saved_session(capsys, monkeypatch, saved, option):
+    monkeypatch.setattr(surveying, "_survey_class", lambda: pytest.fail("it measured"))
+    said = sentence(capsys, "survey", saved, *option)
+    assert said.startswith(f"{option[0]} is for measuring") and f"specview open {saved}" in said
+    if option[0] == "--shape":
+        assert sentence(capsys, *option, saved) == said
+
+
+def test_a_survey_on_the_screen_needs_a_terminal(capsys, fake, monkeypatch):
+    monkeypatch.delenv("TEXTUAL_DRIVER", raising=False)
+    monkeypatch.setattr("specview.app.application.SpecviewApp", lambda *_, **__: pytest.fail("it opened the screen"))
+    assert sentence(capsys, "survey", "--screen").startswith("The screen needs a terminal; without --screen")

@@ -106,6 +106,13 @@ def test_options_without_a_field_stay_as_they_were_given() -> None:
     assert "3" in options
 
 
+def test_a_value_that_begins_with_a_dash_comes_back_too() -> None:
+    given = recorder_options(parser().parse_args(["watch", "--system=-brief", "--stop", "x"]))
+    options = options_of(form_of(given))
+    plan = plan_of(parser().parse_args(["record", *options]))
+    assert plan.system == "-brief" and plan.stop == ("x",)
+
+
 def test_the_command_line_is_short_and_can_be_pasted() -> None:
     assert command_line(Form()) == "specview --draft mtp"
     form = Form(model="my models/x y", drafter="skip", argument="8", k="2")

@@ -19,7 +19,7 @@ def named_importer(kind: str, importers: Mapping[str, Importer]) -> Importer:
     by_plain = {_plain(name): importer for name, importer in importers.items()}
     found = by_plain.get(_plain(kind))
     if found is None:
-        raise ImportFailed(f"There is no kind {safe_text(kind, _SHOWN)}; --kind takes {_listed(importers)}.")
+        raise ImportFailed(f"There is no kind {safe_text(kind, _SHOWN)!r}; --kind takes {_listed(importers)}.")
     return found
 
 

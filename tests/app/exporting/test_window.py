@@ -42,11 +42,11 @@ def test_the_window_saves_copies_and_never_overwrites(tmp_path: Path) -> None:
             await until(pilot, lambda: app.screen.query_one(Input).value == "run-ledger.md")
             ways.highlighted = 2
             await until(pilot, lambda: app.screen.query_one(Input).value == "run-ledger.json")
-            app.screen.query_one(Input).value = "mine.json"
+            app.screen.query_one(Input).value = "~nobody.json"  # no home of anybody, so a name like others
             app.screen.query_one(Input).focus()
             await pilot.press("enter")
-            await until(pilot, lambda: "mine.json" in files(), "the ledger")
-            assert json.loads((tmp_path / "mine.json").read_text())["screen"] == "ledger"
+            await until(pilot, lambda: "~nobody.json" in files(), "the ledger")
+            assert json.loads((tmp_path / "~nobody.json").read_text())["screen"] == "ledger"
 
             await pilot.press("l")
             await until(pilot, lambda: app.page is not None and app.page_settled, "the ledger page")
@@ -63,7 +63,7 @@ def test_the_window_saves_copies_and_never_overwrites(tmp_path: Path) -> None:
             await until(pilot, lambda: isinstance(app.screen, ExportScreen))
             await pilot.press("escape")
             await until(pilot, lambda: not isinstance(app.screen, ExportScreen))
-            assert files() == {"run-dashboard-80x24.png", "mine.json"}
+            assert files() == {"run-dashboard-80x24.png", "~nobody.json"}
 
     asyncio.run(run())
 

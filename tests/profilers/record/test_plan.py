@@ -71,3 +71,35 @@ def test_the_sentence_names_no_path():
     sentence = Plan(drafter="/home/someone/draft", prompts="/home/someone/mine.jsonl").sentence()
     assert "someone" not in sentence
     assert "draft k=1" in sentence and "mine.jsonl" in sentence
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"seed": -1}, "--seed -1 is no seed: choose a whole number from 0"),
+        ({"seed": 2**63}, "is no seed"),
+        ({"temperature": float("nan")}, "--temperature nan makes no sense"),
+        ({"temperature": -1.0}, "--temperature -1 makes no sense"),
+        ({"top_p": 2.0}, "--top-p 2 makes no sense: choose above 0 and up to 1"),
+        ({"top_p": 0.0}, "--top-p 0 makes no sense"),
+        ({"top_p": float("nan")}, "--top-p nan makes no sense"),
+        ({"top_k": -5}, "--top-k -5 makes no sense: choose 1 or more, or 0 to keep all"),
+        ({"min_p": 7.0}, "--min-p 7 makes no sense: choose from 0"),
+        ({"min_p": float("nan")}, "--min-p nan makes no sense"),
+        ({"k": 0, "adaptive": True}, "--adaptive chooses a k up to --k, and --k 0 leaves nothing to choose"),
+        ({"system": "a\udcff"}, "--system is not UTF-8 text: write it in UTF-8"),
+        ({"stop": ("</s>", "a\udcff")}, "--stop is not UTF-8 text: write it in UTF-8"),
+    ],
+)
+def test_what_no_model_can_do_is_refused_before_one_is_loaded(wrong, said):
+    with pytest.raises(PlanError, match=said):
+        Plan(**wrong).checked()
+
+
+def test_the_least_and_the_most_that_make_sense_are_taken():
+    for plan in (
+        Plan(seed=0, top_p=1.0, top_k=0, min_p=0.0),
+        Plan(seed=2**63 - 1, temperature=0.5, top_p=0.1, top_k=1, min_p=1.0),
+        Plan(k=1, adaptive=True, system="你好", stop=("é",)),
+    ):
+        assert plan.checked() == plan

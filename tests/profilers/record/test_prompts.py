@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+
 import pytest
 
 from specview.profilers.record.prompts import BUNDLED_SUITES, Prompt, PromptError, load_prompts, tokens_of
@@ -81,3 +83,11 @@ def test_who_cannot_raise_the_context_is_not_told_to():
     assert str(refused.value).endswith("the model reads no longer text, so shorten it, or ask for fewer --tokens.")
     with pytest.raises(PromptError, match="or raise --context"):
         tokens_of(Prompt("mine", 4, "k", "t"), (1, 2, 3), 2)
+
+
+@pytest.mark.parametrize("errors", ["strict", "surrogateescape"])
+def test_bytes_on_stdin_that_are_no_text_are_one_sentence(errors):
+    stdin = io.TextIOWrapper(io.BytesIO(b"hello \xff\xfe"), encoding="utf-8", errors=errors)
+    with pytest.raises(PromptError, match="stdin is not UTF-8 text: convert it first"):
+        load_prompts("-", stdin)
+    assert load_prompts("-", io.StringIO("hello"))[0].text == "hello"

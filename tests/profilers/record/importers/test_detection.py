@@ -48,7 +48,7 @@ def test_only_the_beginning_is_looked_at() -> None:
 
 def test_a_kind_is_found_however_it_is_spelled() -> None:
     assert named_importer("llamacpp_LOG", IMPORTER_BY_KIND) is IMPORTER_BY_KIND["llama.cpp-log"]
-    with pytest.raises(ImportFailed, match=r"no kind nonsense; --kind takes .*llama-bench"):
+    with pytest.raises(ImportFailed, match=r"no kind 'nonsense'; --kind takes .*llama-bench"):
         named_importer("nonsense", IMPORTER_BY_KIND)
 
 
