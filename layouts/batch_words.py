@@ -8,7 +8,7 @@ from ..profilers.judge.batch_drafts import BatchDrafts, BatchDraftsTable, Standi
 from . import figures
 from .synthetic import drafter_words
 
-WORDS: dict[Standing, str] = {"win": "win", "lose": "lose", "too close": "are too close to call"}
+WORDS: dict[Standing, str] = {"win": "win", "too close": "are too close to call", "lose": "lose"}
 MUCH = 0.1  # of a round, from which drafting is worth a sentence
 
 

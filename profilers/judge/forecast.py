@@ -1,15 +1,16 @@
 """T_round from its parts: what free rounds should take, and what a fully accepted round costs.
 
 The parts are verify passes and drafter steps timed alone, both together
-without a fence (their overlap), and the rest of split rounds; acceptance comes
-from split rounds. Nothing here comes
-from the free rounds it is compared with.
+without a fence (their overlap, which a catch-up changes), and the rest of split
+rounds; acceptance comes from split rounds. Nothing here comes from the free
+rounds it is compared with.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 
 import numpy as np
 
@@ -28,13 +29,17 @@ from .visits import Segment, Setting, tokens_per_ns
 
 @dataclass(frozen=True, slots=True)
 class Timed:
-    """What a forecast is made of: split rounds, and probe samples by width."""
+    """What a forecast is made of: split rounds, probe samples by width, and rounds without a fence.
+
+    Those were timed after rounds that accepted nothing, and after ones that accepted all.
+    """
 
     setting: Setting
     splits: Sequence[Round]
     verify_widths: Mapping[int, Samples[Synchronous]]
     draft_widths: Mapping[int, Samples[Synchronous]]
     rounds_together: Samples[Synchronous]
+    rounds_after_all: Samples[Synchronous]
     decode: Span[Pipelined]
 
     @property
@@ -69,32 +74,38 @@ class Timed:
 
     def overlap_ms(self) -> float | None:
         """What k drafter steps and a verify pass hide behind each other when nothing waits between them, in ms."""
-        hidden = self._overlap()
-        return None if hidden is None else hidden.ms
-
-    def _overlap(self) -> Span[Synchronous] | None:
-        together, drafts = self.rounds_together.span(), self._drafts_after_none()
         verify = _at(self.verify_widths, self.setting.k + 1)
-        if together is None or drafts is None or verify is None:
-            return None
-        return combined([(1.0, verify), *drafts, (-1.0, together)])
+        beside = self._beside(cumulative_of(self.splits, self.setting.k)) if len(self.splits) > 1 else None
+        return None if verify is None or beside is None else verify.ms - combined(beside).ms
 
-    def _drafts_after_none(self) -> list[tuple[float, Span[Synchronous]]] | None:
-        """The steps of a round after one that accepted nothing, as rounds timed together are; None: not all timed."""
-        k = self.setting.k
-        steps = self.steps((0.0,) * k) or {1: float(k)}
-        timed = [(count, _at(self.draft_widths, width)) for width, count in steps.items()]
-        known = [(count, own) for count, own in timed if own is not None]
-        return known if len(known) == len(timed) else None
+    def verify_beside_draft(self, cumulative: Sequence[float]) -> Span[Synchronous] | None:
+        """T_verify less what it hides behind the draft at an acceptance: what a free round pays for it."""
+        beside = self._beside(cumulative) if _at(self.verify_widths, self.setting.k + 1) is not None else None
+        return self.verify() if beside is None else combined(beside)
 
-    def verify_beside_draft(self) -> Span[Synchronous] | None:
-        """T_verify less what it hides behind the draft: what a free round pays for it."""
-        verify, hidden = self.verify(), self._overlap()
-        if verify is None or hidden is None:
-            return verify
-        together, drafts = self.rounds_together.span(), self._drafts_after_none()
-        assert together is not None and drafts is not None
-        return combined([(1.0, together), *((-count, own) for count, own in drafts)])
+    def _beside(self, cumulative: Sequence[float]) -> list[tuple[float, Span[Synchronous]]] | None:
+        """Rounds without a fence less their drafts, so much of those after full acceptance as such catch-ups occur."""
+        after_none, after_all = (
+            self._less_draft(rounds, accepted)
+            for rounds, accepted in ((self.rounds_together, 0.0), (self.rounds_after_all, 1.0))
+        )
+        if after_none is None or after_all is None or not cumulative:
+            return after_none
+        caught_up = fmean(cumulative) if self.kind is DrafterKind.MTP else cumulative[-1]
+        return [
+            *(((1.0 - caught_up) * count, span) for count, span in after_none),
+            *((caught_up * count, span) for count, span in after_all),
+        ]
+
+    def _less_draft(
+        self, rounds: Samples[Synchronous], accepted: float
+    ) -> list[tuple[float, Span[Synchronous]]] | None:
+        """Rounds without a fence, and the steps of their drafts to be taken off; None where one was not timed."""
+        together, k = rounds.span(), self.setting.k
+        steps = self.steps((accepted,) * k) or {1: float(k)}
+        drafts = [(-count, _at(self.draft_widths, width)) for width, count in steps.items()]
+        known = [(count, own) for count, own in drafts if own is not None]
+        return None if together is None or len(known) < len(drafts) else [(1.0, together), *known]
 
     def catch_up_ms(self, cumulative: Sequence[float]) -> float | None:
         """What the draft costs beyond k steps one position wide, in ms."""
@@ -123,7 +134,7 @@ def at_full_acceptance(timed: Timed) -> tuple[Interval | None, float | None]:
         return None, None
     rests, rewinds = (np.maximum(column_of(splits, name), 0) for name in ("rest_ns", "rewind_ns"))
     rest = waited_for(Ns(rests - rewinds)).span()
-    verify, draft = timed.verify_beside_draft(), timed.draft((1.0,) * k)
+    verify, draft = timed.verify_beside_draft((1.0,) * k), timed.draft((1.0,) * k)
     if verify is None or draft is None or rest is None:
         return None, None
     most = mean(column_of(splits, "drafted")) + 1
@@ -143,7 +154,8 @@ def forecast(
     if len(splits) < 2 or len(free) < 2:
         return None, None, ()
     cumulative = cumulative_of(splits, timed.setting.k)
-    verify, draft, rest = timed.verify_beside_draft(), timed.draft(cumulative), _mean(splits, "rest_ns")
+    verify, draft = timed.verify_beside_draft(cumulative), timed.draft(cumulative)
+    rest = _mean(splits, "rest_ns")
     measured_round = _mean(free, "round_ns")
     if verify is None or draft is None or rest is None or measured_round is None:
         return None, None, ()

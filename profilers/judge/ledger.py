@@ -109,10 +109,10 @@ def ledger_of(session: Session, setting: Setting | None = None) -> Ledger:
     runs = {run for v in mine for run in v.runs.values()}
     verify_widths = whole_passes(session, "verify", manner=manner_of(setting))
     draft_widths = whole_passes(session, "draft", runs)
-    together = waited_for([ns for each in whole_passes(session, "round", runs).values() for ns in each.ns])
+    together, after_all = (_together(session, part, runs) for part in ("round", "round after all"))
     baseline = pipelined_steps(steps)
     decode = None if baseline is None else baseline.span()
-    timed = None if decode is None else Timed(setting, splits, verify_widths, draft_widths, together, decode)
+    timed = None if decode is None else Timed(setting, splits, verify_widths, draft_widths, together, after_all, decode)
     full, most = (None, None) if timed is None else at_full_acceptance(timed)
     prediction, error, reasons = (None, None, ()) if timed is None or setting.adaptive else forecast(timed, pairs)
     if setting.adaptive:
@@ -180,6 +180,11 @@ def ledger_of(session: Session, setting: Setting | None = None) -> Ledger:
         verdict=judge(facts),
         facts=facts,
     )
+
+
+def _together(session: Session, part: str, runs: set[int]) -> Samples[Synchronous]:
+    """Rounds that were timed without a fence, of whatever width."""
+    return waited_for([ns for each in whole_passes(session, part, runs).values() for ns in each.ns])
 
 
 def _decode_synchronous(session: Session, widths: Mapping[int, Samples[Synchronous]]) -> Measured[Synchronous] | None:

@@ -91,12 +91,14 @@ def drafter_pass(drafter: Drafter, tokens: Sequence[int], context: int, clock: C
     return Pass(len(tokens), context, built - began, ended - built)
 
 
-def round_pass(generation: Generation, drafter: Drafter, k: int, clock: Clock, manner: Manner = PLAIN) -> Pass:
-    """Time a draft of k tokens and its verify pass in one go, as a free round plays them, and accept nothing.
+def round_pass(
+    generation: Generation, drafter: Drafter, k: int, clock: Clock, manner: Manner = PLAIN, *, accept_all: bool = False
+) -> Pass:
+    """Time a draft of k tokens and its verify pass in one go, as a free round plays them; then accept all, or nothing.
 
-    The target's cache is taken back; the drafter has seen one token more
-    afterwards and is put back by its mark. What this takes less than its parts
-    alone is what they hide behind each other.
+    So every pass but the first follows a round that accepted as much, and has its catch-up to do. The target's cache is
+    taken back; the drafter has seen more tokens afterwards and is put back by its mark. What this takes less than its
+    parts alone is what they hide behind each other.
     """
     cache = generation.cache
     mx.eval(arrays_of(cache))
@@ -107,10 +109,11 @@ def round_pass(generation: Generation, drafter: Drafter, k: int, clock: Clock, m
     built = clock()
     mx.eval(answer)
     ended = clock()
-    width = len(draft.tokens.tolist()) + 1  # type: ignore[arg-type]
-    rewind(cache, width, 0)
-    drafter.settle(generation.tokens[-1:], 0, hidden)
-    return Pass(width, generation.context, built - began, ended - built)
+    drafted: list[int] = draft.tokens.tolist()  # type: ignore[assignment]
+    rewind(cache, len(drafted) + 1, 0)
+    accepted = drafted if accept_all else []
+    drafter.settle([*accepted, generation.tokens[-1]], len(accepted), hidden)
+    return Pass(len(drafted) + 1, generation.context, built - began, ended - built)
 
 
 def warm(timed: Callable[[], Pass | None], repeats: int) -> list[Pass]:

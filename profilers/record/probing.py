@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
+from itertools import cycle
 
 from ...engine.accept import EXACT, REJECTION
 from ...engine.models import Target
@@ -43,6 +44,7 @@ class Probing:
         k = plan.k
         self._verify = ProbeTurns(sorted({1, k + 1}), range(1, plan.widest + 1), plan.duty)
         self._draft = ProbeTurns((1, 2), range(1, k + 1 + min(heads, max(k, 1))), plan.duty * DRAFT_SHARE)
+        self._after_all = cycle((False, True))  # rounds after one that accepted nothing, and all
         self._blocks = BlockVisits(target, (1, max(2, k + 1)), plan.blocks_duty, clock) if plan.blocks_duty else None
 
     def between(self, stretch: Stretch, base: Moment, after: Moment, segment_ns: int) -> None:
@@ -65,8 +67,12 @@ class Probing:
                 self._draft.spent(width, sum(p.total_ns for p in steps) * (REPEATS + 1) // REPEATS)
                 self._append(whole_record("draft", steps, self._now(), run))
         if k and stretch.drafter.has_steps:
-            rounds = warm(lambda: round_pass(generation, stretch.drafter, k, self._clock, manner), REPEATS)
-            self._append(whole_record("round", rounds, self._now(), run, policy, rule))
+            after_all = next(self._after_all)
+            rounds = warm(
+                lambda: round_pass(generation, stretch.drafter, k, self._clock, manner, accept_all=after_all), REPEATS
+            )
+            part = "round after all" if after_all else "round"
+            self._append(whole_record(part, rounds, self._now(), run, policy, rule))
         usual = {1}
         if self._blocks is not None:
             for record in self._blocks.visit(generation, coming, segment_ns, self._now):

@@ -130,6 +130,29 @@ def test_what_draft_and_verify_hide_behind_each_other_is_taken_off(mtp):
     assert ledger.round_steps_full.estimate == pytest.approx(without.round_steps_full.estimate - 0.2)
 
 
+def test_what_is_hidden_after_full_acceptance_counts_as_often_as_such_catch_ups_occur(mtp):
+    """After none: 14 less 2 + 2; after all: 18 less 2 + 5; half of all drafts are accepted, so verify is 10.5."""
+    probed(mtp, "verify", {1: 11.0, 3: 12.0})
+    probed(mtp, "draft", {1: 2.0, 2: 3.0, 3: 5.0}, 1)
+    probed(mtp, "round", {3: 14.0}, 1)
+    probed(mtp, "round after all", {3: 18.0}, 1)
+    ledger = ledger_of(mtp.finished())
+    draft = 1.25 * 2.0 + 0.5 * 3.0 + 0.25 * 5.0
+    assert round_ms(ledger) == pytest.approx(10.5 + draft + 5)
+    assert ledger.overlap_ms == pytest.approx(12 - 10.5)
+    assert ledger.round_steps_full.estimate == pytest.approx((18 + (5 - 1)) / 10)
+
+
+def test_a_draft_models_rounds_after_full_acceptance_are_those_that_catch_up(build):
+    for prompt in PROMPTS:
+        _, run, _ = build.visit(prompt, drafter="org/draft")
+        probed(build, "draft", {1: 2.0, 2: 3.0}, run)
+        probed(build, "round", {3: 14.0}, run)
+        probed(build, "round after all", {3: 16.0}, run)
+    probed(build, "verify", {3: 12.0})
+    assert round_ms(ledger_of(build.finished())) == pytest.approx(0.75 * 14 + 0.25 * 16 + 5)
+
+
 def test_rounds_played_together_by_another_drafter_hide_nothing_here(mtp):
     probed(mtp, "verify", {3: 12.0})
     probed(mtp, "draft", {1: 2.0, 2: 3.0, 3: 5.0}, 1)

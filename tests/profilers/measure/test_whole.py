@@ -129,6 +129,19 @@ def test_a_draft_and_its_verify_pass_are_timed_in_the_manner_of_the_rounds(bundl
     assert rule.asked[0][:2] == (3, 2) and rule.asked[0][2][0] == 2
 
 
+@pytest.mark.parametrize(("accept_all", "widths"), [(False, [1, 1, 1]), (True, [1, 2, 2])])
+def test_rounds_timed_in_a_row_catch_up_as_their_forerunner_accepted(bundled, fake_clock, accept_all, widths):
+    drafter = DraftModel(bundled)
+    generation = start(bundled, PROMPT, drafter)
+    context, seen = generation.context, []
+    draft = drafter.draft
+    drafter.draft = lambda tokens, k: seen.append(draft(tokens, k)) or seen[-1]
+    for _ in range(3):
+        assert round_pass(generation, drafter, 2, fake_clock, accept_all=accept_all).width == 3
+    assert [each.catch_up_width for each in seen] == widths
+    assert generation.context == context and generation.cache[-1].offset == context
+
+
 def test_a_verify_pass_over_quantised_keys_leaves_them_as_they_were(bundled, fake_clock):
     caches = new_cache(bundled)
     kv = KvQuantisation(bits=8)

@@ -727,7 +727,7 @@ def test_the_header_says_what_runs_and_names_no_folder(record, tmp_path):
 def widths_by_manner(session):
     found = {}
     for p in session.probes:
-        if p.part in ("verify", "round") and p.ruler == "whole":
+        if p.part in ("verify", "round", "round after all") and p.ruler == "whole":
             found.setdefault((p.part, p.policy, p.rule), set()).add(p.width)
     return found
 
