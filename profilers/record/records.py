@@ -184,7 +184,8 @@ class Step:
 class Probe:
     """One timing that does not advance the generation: samples, or a slope with its interval, by one ruler.
 
-    `part` says what was timed (decode, verify, draft), `width` is in positions; a slope may be negative by noise.
+    `part` says what was timed (decode, verify, draft, a round after one that accepted nothing, or all), `width` is in
+    positions; a slope may be negative by noise.
     A `block` stands for `layers` blocks of one place: samples are of all of them, a slope is of one. `arrangement`
     says whether the copies under a slope went round the layers (cycled) or stayed at one (hot); `cached` whether
     their weights fit the last-level cache. `detail` tells kinds of one category apart (gated delta, sliding window,

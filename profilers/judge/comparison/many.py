@@ -24,14 +24,9 @@ def told_together(changes: Sequence[Change]) -> tuple[Change, ...]:
     What the comparison is made for, the speed with drafts, and the machine's own change are left as they are.
     """
     family = [each for each in changes if each.key != ASKED and each.group != "machine"]
-    fallen = {each.key for each, stands in zip(family, _standing([_told(each) for each in family]), strict=True)
-              if not stands}  # fmt: skip
-    return tuple(
-        replace(each, difference=_maybe(each.difference), log_ratio=_maybe(each.log_ratio))
-        if each.key in fallen
-        else each
-        for each in changes
-    )
+    standing = _standing([_told(each) for each in family])
+    fallen = {each.key for each, stands in zip(family, standing, strict=True) if not stands}
+    return tuple(_maybe_change(each) if each.key in fallen else each for each in changes)
 
 
 def split_together(split: Split) -> Split:
@@ -43,6 +38,10 @@ def split_together(split: Split) -> Split:
 
 def _told(change: Change) -> Effect | None:
     return change.log_ratio if change.log_ratio is not None else change.difference
+
+
+def _maybe_change(change: Change) -> Change:
+    return replace(change, difference=_maybe(change.difference), log_ratio=_maybe(change.log_ratio))
 
 
 def _maybe_part(part: Part) -> Part:
